@@ -1,0 +1,2 @@
+//! The command `ubtile`.
+fn main() {}

@@ -1,0 +1,100 @@
+//! What a tensor's elements are stored as, and what sums of them are made in.
+
+use half::{bf16, f16};
+
+use crate::simd::{Isa, Real, Vector};
+
+/// A float as it lies in memory. F16 and BF16 widen to f32 and round once at the end.
+pub(crate) trait Element: bytemuck::Pod + Send + Sync {
+    /// The type that sums are made in.
+    type Acc: Real;
+
+    /// Widens a vector's worth of elements, exactly; zeros where `src` ends.
+    fn load<S: Isa>(isa: S, src: &[Self]) -> <Self::Acc as Real>::V<S>;
+    /// Rounds and writes a vector's worth of results, every NaN as the canonical one.
+    fn store<S: Isa>(isa: S, v: <Self::Acc as Real>::V<S>, dst: &mut [Self]);
+    /// Widens one element, exactly.
+    fn widen(self) -> Self::Acc;
+    /// Rounds one result, a NaN to the canonical one.
+    fn narrow(sum: Self::Acc) -> Self;
+}
+
+impl Element for f32 {
+    type Acc = Self;
+    #[inline(always)]
+    fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
+        Vector::load(isa, src)
+    }
+    #[inline(always)]
+    fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
+        v.canonical(isa).store(dst);
+    }
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn narrow(sum: Self) -> Self {
+        sum.canonical()
+    }
+}
+
+impl Element for f64 {
+    type Acc = Self;
+    #[inline(always)]
+    fn load<S: Isa>(isa: S, src: &[Self]) -> S::F64 {
+        Vector::load(isa, src)
+    }
+    #[inline(always)]
+    fn store<S: Isa>(isa: S, v: S::F64, dst: &mut [Self]) {
+        v.canonical(isa).store(dst);
+    }
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn narrow(sum: Self) -> Self {
+        sum.canonical()
+    }
+}
+
+impl Element for f16 {
+    type Acc = f32;
+    #[inline(always)]
+    fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
+        isa.load_f16(src)
+    }
+    #[inline(always)]
+    fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
+        isa.store_f16(v.canonical(isa), dst);
+    }
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+    #[inline(always)]
+    fn narrow(sum: f32) -> Self {
+        Self::from_f32(sum.canonical())
+    }
+}
+
+impl Element for bf16 {
+    type Acc = f32;
+    #[inline(always)]
+    fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
+        isa.load_bf16(src)
+    }
+    #[inline(always)]
+    fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
+        isa.store_bf16(v.canonical(isa), dst);
+    }
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+    #[inline(always)]
+    fn narrow(sum: f32) -> Self {
+        Self::from_f32(sum.canonical())
+    }
+}

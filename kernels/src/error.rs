@@ -1,0 +1,78 @@
+//! Why a run is refused or failed.
+
+use core::fmt;
+
+use ubtile_tiling::{Dtype, Operator, Status, Tensor};
+
+/// What is wrong with the buffers of a run, or with the data in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A buffer of another dtype than the plan's.
+    Dtype {
+        /// The tensor.
+        tensor: Tensor,
+        /// The buffer's dtype.
+        got: Dtype,
+        /// The plan's dtype.
+        want: Dtype,
+    },
+    /// A buffer that is not as long as the tensor's strides reach.
+    Length {
+        /// The tensor.
+        tensor: Tensor,
+        /// Elements of the buffer.
+        got: usize,
+        /// Elements the plan needs.
+        want: usize,
+    },
+    /// A workspace smaller than the plan says.
+    Workspace {
+        /// Bytes of the buffer.
+        got: usize,
+        /// Bytes the plan needs.
+        want: usize,
+    },
+    /// A dtype or layout that the contract accepts and these kernels do not compute.
+    NotBuilt {
+        /// The operator.
+        operator: Operator,
+        /// The dtype.
+        dtype: Dtype,
+    },
+    /// An index outside the unpooled plane. The output is initialised and otherwise unspecified.
+    Index {
+        /// Lowest flat position in `indices`, counted over `[N, C, H, W]`, that holds a bad index.
+        position: usize,
+        /// The index.
+        index: i64,
+        /// Cells of the plane: an index is at least 0 and below this.
+        cells: usize,
+    },
+}
+
+impl RunError {
+    /// What aclnn returns for it.
+    #[must_use]
+    pub const fn status(&self) -> Status {
+        match self {
+            Self::Index { .. } => Status::RuntimeError,
+            _ => Status::ParamInvalid,
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dtype { tensor, got, want } => write!(f, "{tensor} holds {got}: the plan is for {want}"),
+            Self::Length { tensor, got, want } => write!(f, "{tensor} holds {got} elements: the plan needs {want}"),
+            Self::Workspace { got, want } => write!(f, "the workspace has {got} bytes: the plan needs {want}"),
+            Self::NotBuilt { operator, dtype } => write!(f, "{operator} in {dtype} is not computed by these kernels"),
+            Self::Index { position, index, cells } => {
+                write!(f, "indices[{position}] is {index}: an index into this plane is at least 0 and below {cells}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RunError {}

@@ -1,0 +1,171 @@
+//! The whole vector vocabulary of the kernels.
+//!
+//! An [`Isa`] is a zero-sized token that proves the processor has the instructions; its vectors are made from it, so a vector
+//! in hand is proof too. How many lanes a vector has is the level's choice: the order of every sum is fixed by
+//! `docs/numerics.md`, never by a width. A slice shorter than a vector loads with zeros behind it and stores its part only, so
+//! a tail is an ordinary call with a shorter slice.
+
+use core::fmt::Debug;
+use core::ops::{Add, Div, Mul, Sub};
+
+use half::{bf16, f16};
+
+pub(crate) mod baseline;
+pub(crate) mod scalar;
+
+/// A token of an instruction set.
+pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
+    /// Vector of f32.
+    type F32: Vector<Self, Elem = f32>;
+    /// Vector of f64.
+    type F64: Vector<Self, Elem = f64>;
+
+    /// Widens as many f16 as `F32` has lanes, exactly.
+    fn load_f16(self, src: &[f16]) -> Self::F32;
+    /// Rounds to f16, to nearest even.
+    fn store_f16(self, v: Self::F32, dst: &mut [f16]);
+    /// Widens as many bf16 as `F32` has lanes, exactly.
+    fn load_bf16(self, src: &[bf16]) -> Self::F32;
+    /// Rounds to bf16, to nearest even.
+    fn store_bf16(self, v: Self::F32, dst: &mut [bf16]);
+}
+
+/// A vector of floats. A comparison gives a mask: a vector whose lanes are all ones or all zeros in bits.
+pub(crate) trait Vector<S: Isa>:
+    Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// The lane type.
+    type Elem: Real<V<S> = Self>;
+    /// How many lanes: 1, 2, 4 or 8.
+    const LANES: usize;
+
+    /// The same value in every lane.
+    fn splat(isa: S, value: Self::Elem) -> Self;
+    /// The first lanes of `src`; zeros where it ends.
+    fn load(isa: S, src: &[Self::Elem]) -> Self;
+    /// Writes as many lanes as `dst` has room for.
+    fn store(self, dst: &mut [Self::Elem]);
+    /// `self < other ? self : other`, so `other` where either is NaN.
+    fn min(self, other: Self) -> Self;
+    /// `self > other ? self : other`, so `other` where either is NaN.
+    fn max(self, other: Self) -> Self;
+    /// Absolute value: clears the sign, of a NaN too.
+    fn abs(self) -> Self;
+    /// Rounds towards minus infinity; values of 2^31 and more, infinities and NaN come back as they are.
+    fn floor(self) -> Self;
+    /// Mask of `self < other`.
+    fn lt(self, other: Self) -> Self;
+    /// Mask of `self <= other`.
+    fn le(self, other: Self) -> Self;
+    /// Mask of `self == other`; false for NaN.
+    fn eq(self, other: Self) -> Self;
+    /// Bitwise and, for masks.
+    fn and(self, other: Self) -> Self;
+    /// Bitwise or, for masks.
+    fn or(self, other: Self) -> Self;
+    /// `yes` where the mask is set, else `no`.
+    fn select(mask: Self, yes: Self, no: Self) -> Self;
+    /// Whether any lane of a mask is set.
+    fn any(mask: Self) -> bool;
+
+    /// Every NaN replaced by the canonical quiet NaN.
+    #[inline(always)]
+    fn canonical(self, isa: S) -> Self {
+        Self::select(self.eq(self), self, Self::splat(isa, Self::Elem::NAN))
+    }
+}
+
+/// A type that sums are made in: f32 or f64.
+pub(crate) trait Real:
+    Copy
+    + Debug
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + core::ops::Neg<Output = Self>
+    + core::ops::Rem<Output = Self>
+{
+    /// Its vector at a level.
+    type V<S: Isa>: Vector<S, Elem = Self>;
+    /// The canonical quiet NaN, sign 0.
+    const NAN: Self;
+    /// 1.
+    const ONE: Self;
+    /// 1/2.
+    const HALF: Self;
+    /// The nearest value.
+    fn from_usize(n: usize) -> Self;
+    /// Towards zero, saturating; 0 for NaN.
+    fn to_isize(self) -> isize;
+    /// The canonical NaN for every NaN.
+    fn canonical(self) -> Self;
+}
+
+impl Real for f32 {
+    type V<S: Isa> = S::F32;
+    const NAN: Self = Self::from_bits(0x7fc0_0000);
+    const ONE: Self = 1.0;
+    const HALF: Self = 0.5;
+    #[inline(always)]
+    fn from_usize(n: usize) -> Self {
+        n as Self
+    }
+    #[inline(always)]
+    fn to_isize(self) -> isize {
+        self as isize
+    }
+    #[inline(always)]
+    fn canonical(self) -> Self {
+        if self.is_nan() { <Self as Real>::NAN } else { self }
+    }
+}
+
+impl Real for f64 {
+    type V<S: Isa> = S::F64;
+    const NAN: Self = Self::from_bits(0x7ff8_0000_0000_0000);
+    const ONE: Self = 1.0;
+    const HALF: Self = 0.5;
+    #[inline(always)]
+    fn from_usize(n: usize) -> Self {
+        n as Self
+    }
+    #[inline(always)]
+    fn to_isize(self) -> isize {
+        self as isize
+    }
+    #[inline(always)]
+    fn canonical(self) -> Self {
+        if self.is_nan() { <Self as Real>::NAN } else { self }
+    }
+}
+
+/// Reads up to `N` elements; zeros (all bits) where `src` ends.
+#[inline(always)]
+pub(crate) fn lanes<T: Copy + bytemuck::Zeroable, const N: usize>(src: &[T]) -> [T; N] {
+    if let Some(full) = src.first_chunk::<N>() {
+        return *full;
+    }
+    let mut out = [T::zeroed(); N];
+    for (o, s) in out.iter_mut().zip(src) {
+        *o = *s;
+    }
+    out
+}
+
+/// Writes up to `N` elements; those beyond `dst` are dropped.
+#[inline(always)]
+pub(crate) fn put<T: Copy, const N: usize>(values: [T; N], dst: &mut [T]) {
+    if let Some(full) = dst.first_chunk_mut::<N>() {
+        *full = values;
+        return;
+    }
+    for (d, v) in dst.iter_mut().zip(values) {
+        *d = v;
+    }
+}

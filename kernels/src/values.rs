@@ -1,0 +1,182 @@
+//! The elements of a tensor, of any dtype.
+
+use half::{bf16, f16};
+use ubtile_tiling::Dtype;
+
+/// The elements of an input, as many as its strides reach.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// IEEE 754 binary16.
+    F16(&'a [f16]),
+    /// bfloat16.
+    Bf16(&'a [bf16]),
+    /// IEEE 754 binary32.
+    F32(&'a [f32]),
+    /// IEEE 754 binary64.
+    F64(&'a [f64]),
+    /// Signed 8-bit integers.
+    I8(&'a [i8]),
+    /// Unsigned 8-bit integers.
+    U8(&'a [u8]),
+    /// Signed 16-bit integers.
+    I16(&'a [i16]),
+    /// Signed 32-bit integers.
+    I32(&'a [i32]),
+    /// Signed 64-bit integers.
+    I64(&'a [i64]),
+    /// Booleans, one byte each, 0 or 1.
+    Bool(&'a [u8]),
+    /// Real and imaginary f32.
+    C64(&'a [[f32; 2]]),
+    /// Real and imaginary f64.
+    C128(&'a [[f64; 2]]),
+}
+
+/// The elements of an output, as many as its strides reach.
+#[derive(Debug)]
+pub enum ValuesMut<'a> {
+    /// IEEE 754 binary16.
+    F16(&'a mut [f16]),
+    /// bfloat16.
+    Bf16(&'a mut [bf16]),
+    /// IEEE 754 binary32.
+    F32(&'a mut [f32]),
+    /// IEEE 754 binary64.
+    F64(&'a mut [f64]),
+    /// Signed 8-bit integers.
+    I8(&'a mut [i8]),
+    /// Unsigned 8-bit integers.
+    U8(&'a mut [u8]),
+    /// Signed 16-bit integers.
+    I16(&'a mut [i16]),
+    /// Signed 32-bit integers.
+    I32(&'a mut [i32]),
+    /// Signed 64-bit integers.
+    I64(&'a mut [i64]),
+    /// Booleans, one byte each, 0 or 1.
+    Bool(&'a mut [u8]),
+    /// Real and imaginary f32.
+    C64(&'a mut [[f32; 2]]),
+    /// Real and imaginary f64.
+    C128(&'a mut [[f64; 2]]),
+}
+
+impl<'a> Values<'a> {
+    /// The elements in `bytes`, in this machine's byte order; `None` when the bytes are not aligned for the dtype or end inside
+    /// an element.
+    #[must_use]
+    pub fn from_bytes(dtype: Dtype, bytes: &'a [u8]) -> Option<Self> {
+        use bytemuck::try_cast_slice as cast;
+        Some(match dtype {
+            Dtype::F16 => Self::F16(cast(bytes).ok()?),
+            Dtype::Bf16 => Self::Bf16(cast(bytes).ok()?),
+            Dtype::F32 => Self::F32(cast(bytes).ok()?),
+            Dtype::F64 => Self::F64(cast(bytes).ok()?),
+            Dtype::I8 => Self::I8(cast(bytes).ok()?),
+            Dtype::U8 => Self::U8(bytes),
+            Dtype::I16 => Self::I16(cast(bytes).ok()?),
+            Dtype::I32 => Self::I32(cast(bytes).ok()?),
+            Dtype::I64 => Self::I64(cast(bytes).ok()?),
+            Dtype::Bool => Self::Bool(bytes),
+            Dtype::C64 => Self::C64(cast(bytes).ok()?),
+            Dtype::C128 => Self::C128(cast(bytes).ok()?),
+        })
+    }
+
+    /// Their dtype.
+    #[must_use]
+    pub const fn dtype(&self) -> Dtype {
+        match self {
+            Self::F16(_) => Dtype::F16,
+            Self::Bf16(_) => Dtype::Bf16,
+            Self::F32(_) => Dtype::F32,
+            Self::F64(_) => Dtype::F64,
+            Self::I8(_) => Dtype::I8,
+            Self::U8(_) => Dtype::U8,
+            Self::I16(_) => Dtype::I16,
+            Self::I32(_) => Dtype::I32,
+            Self::I64(_) => Dtype::I64,
+            Self::Bool(_) => Dtype::Bool,
+            Self::C64(_) => Dtype::C64,
+            Self::C128(_) => Dtype::C128,
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F16(v) => v.len(),
+            Self::Bf16(v) => v.len(),
+            Self::F32(v) => v.len(),
+            Self::F64(v) => v.len(),
+            Self::I8(v) => v.len(),
+            Self::U8(v) | Self::Bool(v) => v.len(),
+            Self::I16(v) => v.len(),
+            Self::I32(v) => v.len(),
+            Self::I64(v) => v.len(),
+            Self::C64(v) => v.len(),
+            Self::C128(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a> ValuesMut<'a> {
+    /// The elements in `bytes`, in this machine's byte order; `None` when the bytes are not aligned for the dtype or end inside
+    /// an element.
+    #[must_use]
+    pub fn from_bytes(dtype: Dtype, bytes: &'a mut [u8]) -> Option<Self> {
+        use bytemuck::try_cast_slice_mut as cast;
+        Some(match dtype {
+            Dtype::F16 => Self::F16(cast(bytes).ok()?),
+            Dtype::Bf16 => Self::Bf16(cast(bytes).ok()?),
+            Dtype::F32 => Self::F32(cast(bytes).ok()?),
+            Dtype::F64 => Self::F64(cast(bytes).ok()?),
+            Dtype::I8 => Self::I8(cast(bytes).ok()?),
+            Dtype::U8 => Self::U8(bytes),
+            Dtype::I16 => Self::I16(cast(bytes).ok()?),
+            Dtype::I32 => Self::I32(cast(bytes).ok()?),
+            Dtype::I64 => Self::I64(cast(bytes).ok()?),
+            Dtype::Bool => Self::Bool(bytes),
+            Dtype::C64 => Self::C64(cast(bytes).ok()?),
+            Dtype::C128 => Self::C128(cast(bytes).ok()?),
+        })
+    }
+
+    /// The same elements, to read.
+    #[must_use]
+    pub const fn as_values(&self) -> Values<'_> {
+        match self {
+            Self::F16(v) => Values::F16(v),
+            Self::Bf16(v) => Values::Bf16(v),
+            Self::F32(v) => Values::F32(v),
+            Self::F64(v) => Values::F64(v),
+            Self::I8(v) => Values::I8(v),
+            Self::U8(v) => Values::U8(v),
+            Self::I16(v) => Values::I16(v),
+            Self::I32(v) => Values::I32(v),
+            Self::I64(v) => Values::I64(v),
+            Self::Bool(v) => Values::Bool(v),
+            Self::C64(v) => Values::C64(v),
+            Self::C128(v) => Values::C128(v),
+        }
+    }
+}
+
+impl<'a> From<&'a [f32]> for Values<'a> {
+    fn from(v: &'a [f32]) -> Self {
+        Self::F32(v)
+    }
+}
+
+impl<'a> From<&'a mut [f32]> for ValuesMut<'a> {
+    fn from(v: &'a mut [f32]) -> Self {
+        Self::F32(v)
+    }
+}

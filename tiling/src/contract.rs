@@ -1,0 +1,9 @@
+//! What a caller says, and what of it is sensible: `Desc` → `check` → `Problem`, for each operator.
+//!
+//! A check applies the rules of the vendor's first phase in their order, then ours (strides, sizes, overlap). A `Problem`
+//! can only be made here; it reads as its `Geometry`.
+
+pub(crate) mod grid_sampler_2d_backward;
+pub(crate) mod im2col_backward;
+pub(crate) mod max_unpool2d_backward;
+pub(crate) mod replication_pad2d_backward;

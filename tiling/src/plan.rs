@@ -1,0 +1,133 @@
+//! Plans: how a problem is cut into phases, shares and tiles, and why.
+//!
+//! Each operator has its own `Plan`; [`TilingPlan`] wraps them where code serves all four.
+
+use crate::{Operator, TargetSpec, Workspace};
+
+pub(crate) mod grid_sampler_2d_backward;
+pub(crate) mod im2col_backward;
+pub(crate) mod max_unpool2d_backward;
+pub(crate) mod replication_pad2d_backward;
+
+use crate::{
+    grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool,
+    replication_pad2d_backward as replication_pad,
+};
+
+/// A problem of any operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// GridSampler2DBackward.
+    GridSampler2dBackward(grid_sampler::Problem),
+    /// MaxUnpool2dBackward.
+    MaxUnpool2dBackward(max_unpool::Problem),
+    /// ReplicationPad2dBackward.
+    ReplicationPad2dBackward(replication_pad::Problem),
+    /// Im2colBackward.
+    Im2colBackward(im2col::Problem),
+}
+
+/// A plan of any operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TilingPlan {
+    /// GridSampler2DBackward.
+    GridSampler2dBackward(grid_sampler::Plan),
+    /// MaxUnpool2dBackward.
+    MaxUnpool2dBackward(max_unpool::Plan),
+    /// ReplicationPad2dBackward.
+    ReplicationPad2dBackward(replication_pad::Plan),
+    /// Im2colBackward.
+    Im2colBackward(im2col::Plan),
+}
+
+/// A part of a plan that ends before the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What it does: `zero`, `stage`, `compute`, `convert`, ...
+    pub name: &'static str,
+    /// Shares that may run at the same time; each owns its part of what the phase writes.
+    pub shares: usize,
+}
+
+/// One decision of a plan, with the bound that held it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What was chosen, a field of the plan: `tile_rows`, `block_dim`, `route`, ...
+    pub name: &'static str,
+    /// The value.
+    pub value: usize,
+    /// What kept it from being larger (for `block_dim` and tiles) or forced it.
+    pub bound: Bound,
+    /// The bound's limit, in its unit.
+    pub limit: usize,
+    /// How much of the limit the value uses.
+    pub used: usize,
+    /// The nearest legal other value; `None` where there is no other.
+    pub alternative: Option<usize>,
+}
+
+impl Choice {
+    /// What is left of the limit.
+    #[must_use]
+    pub const fn slack(&self) -> usize {
+        self.limit.saturating_sub(self.used)
+    }
+}
+
+/// What bounds a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The tile's buffers fill the local memory (bytes).
+    LocalBytes,
+    /// The workspace limit (bytes).
+    WorkspaceLimit,
+    /// The cores of the target.
+    Cores,
+    /// There is no more work to cut (items).
+    Work,
+    /// The fixed order of sums (channels in a block of 64).
+    Numerics,
+}
+
+/// What a smaller workspace costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Name of the price: `grid_passes`, ...
+    pub name: &'static str,
+    /// How often, with this plan.
+    pub paid: usize,
+    /// How often, with no limit.
+    pub unlimited: usize,
+}
+
+/// What all plans have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Common {
+    pub(crate) target: TargetSpec,
+    pub(crate) options: crate::PlanOptions,
+    /// Shares of the main phase.
+    pub(crate) block_dim: usize,
+    pub(crate) workspace: Workspace,
+}
+
+impl Problem {
+    /// Which operator.
+    #[must_use]
+    pub const fn operator(&self) -> Operator {
+        match self {
+            Self::GridSampler2dBackward(_) => Operator::GridSampler2dBackward,
+            Self::MaxUnpool2dBackward(_) => Operator::MaxUnpool2dBackward,
+            Self::ReplicationPad2dBackward(_) => Operator::ReplicationPad2dBackward,
+            Self::Im2colBackward(_) => Operator::Im2colBackward,
+        }
+    }
+}
+
+/// Cuts `items` into `parts` contiguous runs whose lengths differ by at most one, the longer ones first; run `i` as
+/// `start..end`. Parts beyond the items are empty.
+#[must_use]
+pub(crate) fn split(items: usize, parts: core::num::NonZeroUsize, i: usize) -> core::ops::Range<usize> {
+    let (each, longer) = (items / parts, items % parts);
+    let start = |i: usize| i.saturating_mul(each).saturating_add(i.min(longer)).min(items);
+    start(i)..start(i.saturating_add(1))
+}

@@ -1,7 +1,12 @@
 //! The only place where an instruction set is chosen.
 
+use core::fmt;
+
 use crate::simd::Isa;
+use crate::simd::baseline::Baseline;
 use crate::simd::scalar::Scalar;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::simd::x86::Avx2;
 
 /// Code that is written once and compiled for each instruction set.
 pub(crate) trait Kernel {
@@ -12,25 +17,88 @@ pub(crate) trait Kernel {
 }
 
 /// An instruction set that this processor has. A value is proof of it, so only this module makes one.
+///
+/// Every level computes the same bits. [`detect`](Self::detect) asks the processor, which may cost microseconds under a
+/// hypervisor: call it once and pass the value on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Scalar,
+    Baseline,
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Avx2(Avx2),
 }
 
 impl Level {
+    /// The names of all levels, slowest first, also of those that this processor or target lacks.
+    pub const NAMES: [&str; 3] = ["scalar", "baseline", "avx2"];
+
     /// One lane at a time.
     #[must_use]
     pub const fn scalar() -> Self {
         Self(Kind::Scalar)
     }
 
+    /// The 128-bit vectors that the crate is compiled for (SSE2, NEON, SIMD128), or arrays that the compiler may vectorise.
+    #[must_use]
+    pub const fn baseline() -> Self {
+        Self(Kind::Baseline)
+    }
+
+    /// The fastest level of this processor. Needs no operating system.
+    #[must_use]
+    pub fn detect() -> Self {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        if let Some(isa) = Avx2::detect() {
+            return Self(Kind::Avx2(isa));
+        }
+        Self::baseline()
+    }
+
+    /// Every level of this processor, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().filter_map(Self::from_name)
+    }
+
+    /// The level of that name; `None` where this processor lacks it or the name is not one of [`NAMES`](Self::NAMES).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "scalar" => Some(Self::scalar()),
+            "baseline" => Some(Self::baseline()),
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
+            _ => None,
+        }
+    }
+
+    /// Its name, one of [`NAMES`](Self::NAMES).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Scalar => "scalar",
+            Kind::Baseline => "baseline",
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx2(_) => "avx2",
+        }
+    }
+
+    /// Runs a kernel with this level's instructions. Call it around the whole loop over tiles, not inside.
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Kind::Scalar => kernel.run(Scalar),
+            Kind::Baseline => kernel.run(Baseline),
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx2(isa) => isa.run(kernel),
         }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -5,7 +5,7 @@
 //! data themselves. The result depends on the problem and the input bits alone (`docs/numerics.md`), not on the level, the
 //! number of threads, the tile or the workspace.
 //!
-//! `no_std`, no allocation, no panic, no globals. `unsafe` is denied except in `simd/x86.rs` and `level.rs`.
+//! `no_std`, no allocation, no panic, no globals. `unsafe` is denied except in `simd/x86.rs`.
 #![cfg_attr(not(test), no_std)]
 
 mod element;

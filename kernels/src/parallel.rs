@@ -1,5 +1,9 @@
 //! How the shares of a phase reach threads.
 
+use core::ops::Range;
+
+use crate::ValuesMut;
+
 /// Runs the shares of a phase, at the same time if it can.
 ///
 /// `run` calls `for_each` once per phase; when it returns, every item must have been handed to `work`. A share carries the
@@ -28,4 +32,18 @@ impl Parallel for Serial {
     {
         items.for_each(work);
     }
+}
+
+/// The shares of a phase with the elements of an output that each one owns. `ranges` gives those, ascending and disjoint.
+pub(crate) fn shares<'a, R>(out: ValuesMut<'a>, ranges: R) -> impl Iterator<Item = (usize, ValuesMut<'a>)> + Send
+where
+    R: Iterator<Item = Range<usize>> + Send,
+{
+    let (mut rest, mut done) = (out, 0usize);
+    ranges.enumerate().map(move |(share, range)| {
+        let (_, from) = core::mem::replace(&mut rest, ValuesMut::U8(&mut [])).split_at(range.start.saturating_sub(done));
+        let (mine, others) = from.split_at(range.len());
+        (rest, done) = (others, range.end.max(range.start));
+        (share, mine)
+    })
 }

@@ -12,6 +12,11 @@ use half::{bf16, f16};
 
 pub(crate) mod baseline;
 pub(crate) mod scalar;
+#[cfg(test)]
+mod tests;
+pub(crate) mod transpose;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod x86;
 
 /// A token of an instruction set.
 pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
@@ -19,14 +24,18 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     type F32: Vector<Self, Elem = f32>;
     /// Vector of f64.
     type F64: Vector<Self, Elem = f64>;
+    /// The same or another instruction set of this processor, whose vectors have at most four lanes.
+    type Quad: Isa;
 
-    /// Widens as many f16 as `F32` has lanes, exactly.
+    /// Its token.
+    fn quad(self) -> Self::Quad;
+    /// Widens as many f16 as `F32` has lanes, exactly; a NaN keeps its sign and payload and becomes quiet.
     fn load_f16(self, src: &[f16]) -> Self::F32;
-    /// Rounds to f16, to nearest even.
+    /// Rounds to f16, to nearest even; the canonical NaN becomes that of f16, any other NaN some NaN.
     fn store_f16(self, v: Self::F32, dst: &mut [f16]);
-    /// Widens as many bf16 as `F32` has lanes, exactly.
+    /// Widens as many bf16 as `F32` has lanes, exactly; a NaN keeps all its bits, so it may be a signalling one.
     fn load_bf16(self, src: &[bf16]) -> Self::F32;
-    /// Rounds to bf16, to nearest even.
+    /// Rounds to bf16, to nearest even; the canonical NaN becomes that of bf16, any other NaN some NaN.
     fn store_bf16(self, v: Self::F32, dst: &mut [bf16]);
 }
 
@@ -51,7 +60,7 @@ pub(crate) trait Vector<S: Isa>:
     fn max(self, other: Self) -> Self;
     /// Absolute value: clears the sign, of a NaN too.
     fn abs(self) -> Self;
-    /// Rounds towards minus infinity; values of 2^31 and more, infinities and NaN come back as they are.
+    /// Rounds towards minus infinity, to +0 never to -0; an infinity comes back as it is, a NaN as a NaN.
     fn floor(self) -> Self;
     /// Mask of `self < other`.
     fn lt(self, other: Self) -> Self;
@@ -67,6 +76,10 @@ pub(crate) trait Vector<S: Isa>:
     fn select(mask: Self, yes: Self, no: Self) -> Self;
     /// Whether any lane of a mask is set.
     fn any(mask: Self) -> bool;
+
+    /// Transposes a square of `LANES` vectors: calls `row(i)` for each, then `column(j, v)` where lane `i` of `v` is lane `j` of
+    /// row `i`.
+    fn transpose(row: impl FnMut(usize) -> Self, column: impl FnMut(usize, Self));
 
     /// Every NaN replaced by the canonical quiet NaN.
     #[inline(always)]
@@ -148,14 +161,14 @@ impl Real for f64 {
 /// Reads up to `N` elements; zeros (all bits) where `src` ends.
 #[inline(always)]
 pub(crate) fn lanes<T: Copy + bytemuck::Zeroable, const N: usize>(src: &[T]) -> [T; N] {
-    if let Some(full) = src.first_chunk::<N>() {
-        return *full;
+    match src.first_chunk::<N>() {
+        Some(full) => *full,
+        // Not a copy of `src.len()` elements, which would be a call.
+        None => core::array::from_fn(
+            #[inline(always)]
+            |i| src.get(i).copied().unwrap_or(T::zeroed()),
+        ),
     }
-    let mut out = [T::zeroed(); N];
-    for (o, s) in out.iter_mut().zip(src) {
-        *o = *s;
-    }
-    out
 }
 
 /// Writes up to `N` elements; those beyond `dst` are dropped.

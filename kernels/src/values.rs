@@ -1,7 +1,9 @@
 //! The elements of a tensor, of any dtype.
 
 use half::{bf16, f16};
-use ubtile_tiling::Dtype;
+use ubtile_tiling::{Dtype, TensorSlot};
+
+use crate::RunError;
 
 /// The elements of an input, as many as its strides reach.
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +127,18 @@ impl<'a> Values<'a> {
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Whether they can be the elements of a tensor: of its dtype, and at least as many as its strides reach.
+    pub(crate) fn check(&self, slot: Option<TensorSlot>) -> Result<(), RunError> {
+        let Some(TensorSlot { tensor, dtype, span, .. }) = slot else { return Ok(()) };
+        if self.dtype() != dtype {
+            return Err(RunError::Dtype { tensor, got: self.dtype(), want: dtype });
+        }
+        if self.len() < span {
+            return Err(RunError::Length { tensor, got: self.len(), want: span });
+        }
+        Ok(())
+    }
 }
 
 impl<'a> ValuesMut<'a> {
@@ -165,6 +179,33 @@ impl<'a> ValuesMut<'a> {
             Self::Bool(v) => Values::Bool(v),
             Self::C64(v) => Values::C64(v),
             Self::C128(v) => Values::C128(v),
+        }
+    }
+}
+
+impl<'a> ValuesMut<'a> {
+    /// The first `count` elements and the rest; all and none where there are fewer.
+    pub(crate) fn split_at(self, count: usize) -> (Self, Self) {
+        fn halves<T>(v: &mut [T], count: usize) -> (&mut [T], &mut [T]) {
+            let count = count.min(v.len());
+            v.split_at_mut_checked(count).unwrap_or_default()
+        }
+        fn both<'a, T>((a, b): (&'a mut [T], &'a mut [T]), of: fn(&'a mut [T]) -> ValuesMut<'a>) -> (ValuesMut<'a>, ValuesMut<'a>) {
+            (of(a), of(b))
+        }
+        match self {
+            Self::F16(v) => both(halves(v, count), ValuesMut::F16),
+            Self::Bf16(v) => both(halves(v, count), ValuesMut::Bf16),
+            Self::F32(v) => both(halves(v, count), ValuesMut::F32),
+            Self::F64(v) => both(halves(v, count), ValuesMut::F64),
+            Self::I8(v) => both(halves(v, count), ValuesMut::I8),
+            Self::U8(v) => both(halves(v, count), ValuesMut::U8),
+            Self::I16(v) => both(halves(v, count), ValuesMut::I16),
+            Self::I32(v) => both(halves(v, count), ValuesMut::I32),
+            Self::I64(v) => both(halves(v, count), ValuesMut::I64),
+            Self::Bool(v) => both(halves(v, count), ValuesMut::Bool),
+            Self::C64(v) => both(halves(v, count), ValuesMut::C64),
+            Self::C128(v) => both(halves(v, count), ValuesMut::C128),
         }
     }
 }

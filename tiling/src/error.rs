@@ -2,16 +2,18 @@
 
 use core::fmt;
 
-use crate::{Dtype, Edition, Operator, Product, Status, Tensor};
+use crate::{Attribute, Dtype, Edition, Operator, Product, Status, Tensor};
 
 /// A broken rule of the contract, with both numbers. [`Display`](fmt::Display) reads as a sentence.
+///
+/// Dimensions and the values of an attribute count from 0, as the caller stated them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContractError {
-    /// The product's row of the support table is empty.
+    /// A product that does not support the operator at all.
     Product {
         /// The operator.
         operator: Operator,
-        /// The product that does not support it.
+        /// The product.
         product: Product,
         /// The edition that was asked.
         edition: Edition,
@@ -24,7 +26,7 @@ pub enum ContractError {
         got: Dtype,
         /// The operator.
         operator: Operator,
-        /// The product whose row decided; `None` for the host.
+        /// The product whose column decided; `None` for the host.
         product: Option<Product>,
         /// The edition that was asked.
         edition: Edition,
@@ -40,10 +42,206 @@ pub enum ContractError {
         /// That tensor's dtype.
         want: Dtype,
     },
-    /// A sum or product of sizes that does not fit `isize`.
+    /// A result that must not be converted to the dtype of `out`.
+    Cast {
+        /// Dtype of the result.
+        from: Dtype,
+        /// Dtype of `out`.
+        to: Dtype,
+    },
+    /// Indices that are neither I32 nor I64.
+    IndexDtype {
+        /// Dtype of `indices`.
+        got: Dtype,
+    },
+    /// A tensor with too few or too many dimensions.
+    Rank {
+        /// The tensor.
+        tensor: Tensor,
+        /// How many it has.
+        got: usize,
+        /// The fewest it may have.
+        min: usize,
+        /// The most it may have.
+        max: usize,
+    },
+    /// Two tensors that must have equally many dimensions.
+    RankMismatch {
+        /// The tensor that differs.
+        tensor: Tensor,
+        /// How many it has.
+        got: usize,
+        /// The tensor it must agree with.
+        other: Tensor,
+        /// How many that has.
+        want: usize,
+    },
+    /// A size that must be another.
+    Dim {
+        /// The tensor.
+        tensor: Tensor,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// The size it must have.
+        want: usize,
+        /// What makes it so, in a few words.
+        why: &'static str,
+    },
+    /// Two sizes that must be equal.
+    DimMismatch {
+        /// The tensor that differs.
+        tensor: Tensor,
+        /// Its dimension.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// The tensor it must agree with.
+        other: Tensor,
+        /// That tensor's dimension.
+        other_dim: usize,
+        /// That tensor's size.
+        want: usize,
+    },
+    /// A size that must be what an attribute says.
+    AttributeMismatch {
+        /// The tensor.
+        tensor: Tensor,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// The attribute.
+        attribute: Attribute,
+        /// Which of its values.
+        index: usize,
+        /// That value.
+        want: i64,
+    },
+    /// A side of replication padding's `grad_output` that is not `self`'s with the padding.
+    PaddedSize {
+        /// Dimension of `grad_output`.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// The size in `self`.
+        size: usize,
+        /// Padding before it (left or top).
+        before: i64,
+        /// Padding behind it (right or bottom).
+        after: i64,
+    },
+    /// Rows of Im2col's `grad_output` that are no multiple of the taps of the kernel.
+    Rows {
+        /// Dimension of `grad_output`.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// `[kh, kw]`.
+        kernel: [usize; 2],
+    },
+    /// Columns of Im2col's `grad_output` that are not one for each position of the window.
+    Columns {
+        /// Dimension of `grad_output`.
+        dim: usize,
+        /// Its size.
+        got: usize,
+        /// Positions along height and width.
+        windows: [usize; 2],
+    },
+    /// An image that Im2col's window exceeds so far that the formula gives a negative number of positions.
+    Windows {
+        /// 0 for height, 1 for width.
+        axis: usize,
+        /// Positions along it.
+        got: i64,
+    },
+    /// A size that must not be 0.
+    EmptyDim {
+        /// The tensor.
+        tensor: Tensor,
+        /// The dimension of size 0.
+        dim: usize,
+    },
+    /// An empty tensor in an edition that has none.
+    EmptyTensor {
+        /// The tensor.
+        tensor: Tensor,
+        /// The edition that was asked.
+        edition: Edition,
+    },
+    /// An attribute with too few or too many values.
+    ArrayLength {
+        /// The attribute.
+        attribute: Attribute,
+        /// How many it has.
+        got: usize,
+        /// How many it must have.
+        want: usize,
+    },
+    /// A value outside its range.
+    AttributeRange {
+        /// The attribute.
+        attribute: Attribute,
+        /// Which of its values; `None` where it has one.
+        index: Option<usize>,
+        /// The value.
+        got: i64,
+        /// The least it may be.
+        min: i64,
+        /// The most it may be; `i64::MAX` where there is no bound.
+        max: i64,
+    },
+    /// A value that the edition does not have.
+    AttributeEdition {
+        /// The attribute.
+        attribute: Attribute,
+        /// The value.
+        got: i64,
+        /// The edition that was asked.
+        edition: Edition,
+    },
+    /// BF16 replication padding on a product: its kernel takes no such padding.
+    Bf16Padding {
+        /// Which of the four values.
+        index: usize,
+        /// The value.
+        got: i64,
+    },
+    /// A value whose products with others do not fit `isize`.
+    AttributeTooLarge {
+        /// The attribute.
+        attribute: Attribute,
+        /// Which of its values.
+        index: usize,
+        /// The value.
+        got: i64,
+    },
+    /// Strides that are not one for each dimension.
+    StrideRank {
+        /// The tensor.
+        tensor: Tensor,
+        /// How many strides it has.
+        got: usize,
+        /// How many dimensions it has.
+        want: usize,
+    },
+    /// Sizes or a span that do not fit `isize` bytes.
     TooLarge {
         /// The tensor.
         tensor: Tensor,
+    },
+    /// An output whose strides may reach an element twice.
+    Overlap {
+        /// The output.
+        tensor: Tensor,
+        /// The dimension.
+        dim: usize,
+        /// Its stride.
+        got: usize,
+        /// The least stride that clears the dimensions inside it.
+        want: usize,
     },
 }
 
@@ -51,17 +249,10 @@ impl ContractError {
     /// What aclnn's first phase returns for it.
     #[must_use]
     pub const fn status(&self) -> Status {
+        // Of the vendor's checks only null pointers have a status of their own, and a description has none.
         Status::ParamInvalid
     }
 }
-
-impl fmt::Display for ContractError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
-
-impl core::error::Error for ContractError {}
 
 /// Why there is no plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,13 +42,16 @@ pub mod replication_pad2d_backward {
     pub use crate::plan::replication_pad2d_backward::*;
 }
 
+pub use contract::{Attribute, EarlySuccess, TensorSlot};
 pub use dtype::{Dtype, can_cast};
 pub use error::{ContractError, PlanError};
 pub use operator::{Operator, Tensor};
 pub use plan::{Bound, Choice, Phase, Price, Problem, TilingPlan};
-pub use product::{Edition, Product};
+pub use product::{Edition, Editions, Product};
 pub use shape::{Dims, MAX_RANK, TensorDesc, TooManyDims};
 pub use status::Status;
-pub use support::{Route, Support, support};
+pub use support::{
+    Cell, EditionRule, Limit, Route, Row, Subject, Support, edition_rules, support, support_table,
+};
 pub use target::{PlanOptions, TargetSpec};
 pub use workspace::{ALIGN, Region, Workspace};

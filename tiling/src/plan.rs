@@ -8,6 +8,7 @@ pub(crate) mod grid_sampler_2d_backward;
 pub(crate) mod im2col_backward;
 pub(crate) mod max_unpool2d_backward;
 pub(crate) mod replication_pad2d_backward;
+pub(crate) mod shares;
 
 use crate::{
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool,
@@ -108,6 +109,34 @@ pub(crate) struct Common {
     /// Shares of the main phase.
     pub(crate) block_dim: usize,
     pub(crate) workspace: Workspace,
+}
+
+impl Phase {
+    /// All there is to do on early success: fill the outputs with zeros.
+    pub(crate) const ZERO: Self = Self { name: "zero", shares: 1 };
+}
+
+impl Common {
+    /// The target with the options applied, and its numbers made sensible.
+    pub(crate) fn new(target: &TargetSpec, options: &crate::PlanOptions) -> Self {
+        let target = TargetSpec {
+            cores: target.cores.max(1),
+            local_bytes: options.local_bytes.unwrap_or(target.local_bytes),
+            block_bytes: target.block_bytes.max(1),
+            vector_bytes: target.vector_bytes.max(1),
+            ..*target
+        };
+        Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY }
+    }
+
+    /// Why there are so many shares.
+    pub(crate) fn block_dim_choice(&self) -> Choice {
+        let Self { block_dim, target, .. } = *self;
+        let (bound, limit) =
+            if block_dim == target.cores { (Bound::Cores, target.cores) } else { (Bound::Work, block_dim) };
+        let alternative = block_dim.checked_sub(1).filter(|&less| less > 0);
+        Choice { name: "block_dim", value: block_dim, bound, limit, used: block_dim, alternative }
+    }
 }
 
 impl Problem {

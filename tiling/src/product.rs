@@ -105,3 +105,48 @@ impl fmt::Display for Edition {
         f.pad(self.name())
     }
 }
+
+/// A set of editions of the vendor's documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Editions(u8);
+
+impl Editions {
+    /// No edition.
+    pub const NONE: Self = Self(0);
+    /// 8.0 and 8.3. Of the operators that have no page in 8.3, 8.0 stands for it.
+    pub const OLD: Self = Self(bits(Edition::V8_0) | bits(Edition::V8_3));
+    /// 8.3 and master.
+    pub const SINCE_8_3: Self = Self(bits(Edition::V8_3) | bits(Edition::Master));
+    /// 8.0 and master.
+    pub const NOT_8_3: Self = Self(bits(Edition::V8_0) | bits(Edition::Master));
+    /// Master alone.
+    pub const MASTER: Self = Self(bits(Edition::Master));
+    /// 8.0, 8.3 and master.
+    pub const ALL: Self = Self(bits(Edition::Any));
+
+    /// Whether the edition is in the set; of [`Edition::Any`], whether any edition is.
+    #[must_use]
+    pub const fn contains(self, edition: Edition) -> bool {
+        self.0 & bits(edition) != 0
+    }
+}
+
+/// `Any` is all of them, so that a set with any edition contains it.
+const fn bits(edition: Edition) -> u8 {
+    match edition {
+        Edition::V8_0 => 1,
+        Edition::V8_3 => 2,
+        Edition::Master => 4,
+        Edition::Any => 7,
+    }
+}
+
+impl fmt::Display for Editions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let single = [Edition::V8_0, Edition::V8_3, Edition::Master].into_iter().filter(|e| self.contains(*e));
+        for (i, edition) in single.enumerate() {
+            write!(f, "{}{edition}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}

@@ -55,7 +55,7 @@ pub(crate) trait Lane: super::Real<V<Scalar> = One<Self>> {
     fn bit_or(self, o: Self) -> Self;
     /// Clears the sign.
     fn magnitude(self) -> Self;
-    /// Towards minus infinity, within i32's range.
+    /// Towards minus infinity, to +0 never to -0.
     fn floor(self) -> Self;
 }
 
@@ -186,12 +186,21 @@ impl<T: Lane> Vector<Scalar> for One<T> {
     fn any(mask: Self) -> bool {
         mask.0.is_set()
     }
+    #[inline(always)]
+    fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
+        column(0, row(0));
+    }
 }
 
 impl Isa for Scalar {
     type F32 = One<f32>;
     type F64 = One<f64>;
+    type Quad = Self;
 
+    #[inline(always)]
+    fn quad(self) -> Self {
+        self
+    }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> One<f32> {
         One(src.first().map_or(0.0, |h| h.to_f32()))
@@ -204,7 +213,7 @@ impl Isa for Scalar {
     }
     #[inline(always)]
     fn load_bf16(self, src: &[bf16]) -> One<f32> {
-        One(src.first().map_or(0.0, |h| h.to_f32()))
+        One(src.first().map_or(0.0, |h| f32::from_bits(u32::from(h.to_bits()) << 16)))
     }
     #[inline(always)]
     fn store_bf16(self, v: One<f32>, dst: &mut [bf16]) {

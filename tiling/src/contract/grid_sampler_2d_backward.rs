@@ -2,7 +2,10 @@
 
 use core::ops::Deref;
 
-use crate::{ContractError, Dtype, Edition, Product, TensorDesc};
+use super::rules::{Named, Rules, values};
+use super::slot::{EarlySuccess, TensorSlot};
+use crate::support::{GRID_SAMPLER_BICUBIC, GRID_SAMPLER_EMPTY, GRID_SAMPLER_REFLECTION, Limit, Route, support};
+use crate::{Attribute, ContractError, Dtype, Edition, Operator, Product, Tensor, TensorDesc};
 
 /// What a caller asks for.
 #[derive(Clone, Copy, Debug)]
@@ -99,11 +102,144 @@ impl Deref for Problem {
     }
 }
 
-/// Applies the contract.
+impl Problem {
+    /// A tensor that this problem reads or writes; a gradient that the output mask leaves out is none of them.
+    #[must_use]
+    pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {
+        let image = [self.n, self.c, self.hi, self.wi];
+        let points = [self.n, self.ho, self.wo, 2];
+        let (output, shape, strides) = match tensor {
+            Tensor::GradOutput => (false, [self.n, self.c, self.ho, self.wo], self.grad_output_strides),
+            Tensor::Input => (false, image, self.input_strides),
+            Tensor::Grid => (false, points, self.grid_strides),
+            Tensor::InputGrad if self.want_input_grad => (true, image, self.input_grad_strides),
+            Tensor::GridGrad if self.want_grid_grad => (true, points, self.grid_grad_strides),
+            _ => return None,
+        };
+        TensorSlot::new(tensor, output, self.dtype, shape, strides)
+    }
+
+    /// All of them, inputs first.
+    pub fn tensors(&self) -> impl Iterator<Item = TensorSlot> + '_ {
+        [Tensor::GradOutput, Tensor::Input, Tensor::Grid, Tensor::InputGrad, Tensor::GridGrad]
+            .into_iter()
+            .filter_map(|tensor| self.slot(tensor))
+    }
+
+    /// Why there is nothing to compute, if so.
+    #[must_use]
+    pub const fn early_success(&self) -> Option<EarlySuccess> {
+        let Geometry { n, c, ho, wo, want_input_grad, want_grid_grad, .. } = self.0;
+        // `input` has an area, so whenever it or `grid` is empty, `grad_output` is too.
+        if n == 0 || c == 0 || ho == 0 || wo == 0 {
+            Some(EarlySuccess::Empty(Tensor::GradOutput))
+        } else if !want_input_grad && !want_grid_grad {
+            Some(EarlySuccess::NothingWanted)
+        } else {
+            None
+        }
+    }
+
+    /// Where the vendor runs it; `None` where it does not.
+    #[must_use]
+    pub fn vendor_route(&self, product: Product, edition: Edition) -> Option<Route> {
+        support(Operator::GridSampler2dBackward, self.dtype, Some(product), edition).route_where(|limit| match limit {
+            Limit::Channels(most) => self.c <= most,
+            _ => true,
+        })
+    }
+}
+
+/// Applies the vendor's rules in their order, then ours. The product decides which dtypes are taken; the edition, with or
+/// without a product, whether bicubic, reflection and empty tensors are.
 ///
 /// # Errors
 /// The first broken rule.
 pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Result<Problem, ContractError> {
-    let _ = (desc, product, edition);
-    Err(ContractError::TooLarge { tensor: crate::Tensor::GradOutput })
+    let rules = Rules { operator: Operator::GridSampler2dBackward, product, edition };
+    let grad_output = Named::new(Tensor::GradOutput, &desc.grad_output);
+    let input = Named::new(Tensor::Input, &desc.input);
+    let grid = Named::new(Tensor::Grid, &desc.grid);
+    let input_grad = Named::new(Tensor::InputGrad, &desc.input_grad);
+    let grid_grad = Named::new(Tensor::GridGrad, &desc.grid_grad);
+
+    for tensor in [grad_output, grid, input_grad, grid_grad] {
+        tensor.dtype_equals(input)?;
+    }
+    rules.takes_dtype_of(input)?;
+    let interpolation = interpolation(desc.interpolation, edition)?;
+    let padding_mode = padding_mode(desc.padding_mode, edition)?;
+    for tensor in [input, grid, grad_output] {
+        tensor.rank_within(4, 4)?;
+    }
+    grid.dim_equals(0, input, 0)?;
+    grad_output.dim_equals(0, input, 0)?;
+    grad_output.dim_equals(1, input, 1)?;
+    input.dim_not_zero(2)?;
+    input.dim_not_zero(3)?;
+    grid.dim_equals(1, grad_output, 2)?;
+    grid.dim_equals(2, grad_output, 3)?;
+    grid.dim_is(3, 2, "x and y")?;
+    input_grad.shape_equals(input)?;
+    grid_grad.shape_equals(grid)?;
+    let [want_input_grad, want_grid_grad] = values(Attribute::OutputMask, desc.output_mask)?;
+    if !GRID_SAMPLER_EMPTY.editions.contains(edition) {
+        for tensor in [grad_output, input, grid] {
+            tensor.not_empty(edition)?;
+        }
+    }
+
+    for tensor in [grad_output, input, grid, input_grad, grid_grad] {
+        tensor.addressable()?;
+    }
+    if want_input_grad {
+        input_grad.writable()?;
+    }
+    if want_grid_grad {
+        grid_grad.writable()?;
+    }
+
+    let ([n, c, hi, wi], input_strides) = input.padded();
+    let ([_, _, ho, wo], grad_output_strides) = grad_output.padded();
+    Ok(Problem(Geometry {
+        dtype: desc.input.dtype,
+        n,
+        c,
+        hi,
+        wi,
+        ho,
+        wo,
+        interpolation,
+        padding_mode,
+        align_corners: desc.align_corners,
+        want_input_grad,
+        want_grid_grad,
+        grad_output_strides,
+        input_strides,
+        grid_strides: grid.padded::<4>().1,
+        input_grad_strides: input_grad.padded::<4>().1,
+        grid_grad_strides: grid_grad.padded::<4>().1,
+    }))
+}
+
+fn interpolation(got: i64, edition: Edition) -> Result<Interpolation, ContractError> {
+    let attribute = Attribute::Interpolation;
+    match got {
+        0 => Ok(Interpolation::Bilinear),
+        1 => Ok(Interpolation::Nearest),
+        2 if GRID_SAMPLER_BICUBIC.editions.contains(edition) => Ok(Interpolation::Bicubic),
+        2 => Err(ContractError::AttributeEdition { attribute, got, edition }),
+        _ => Err(ContractError::AttributeRange { attribute, index: None, got, min: 0, max: 2 }),
+    }
+}
+
+fn padding_mode(got: i64, edition: Edition) -> Result<PaddingMode, ContractError> {
+    let attribute = Attribute::PaddingMode;
+    match got {
+        0 => Ok(PaddingMode::Zeros),
+        1 => Ok(PaddingMode::Border),
+        2 if GRID_SAMPLER_REFLECTION.editions.contains(edition) => Ok(PaddingMode::Reflection),
+        2 => Err(ContractError::AttributeEdition { attribute, got, edition }),
+        _ => Err(ContractError::AttributeRange { attribute, index: None, got, min: 0, max: 2 }),
+    }
 }

@@ -1,11 +1,316 @@
-//! Native plan of Im2colBackward.
+//! Native plan of Im2colBackward: a tile is a box of one output plane with every window cell that reaches it.
+//!
+//! Each element of `grad_output` is added exactly once, so no cut reads anything twice and nothing is kept between phases:
+//! the workspace is always empty. What must fit the local memory is the input box, as many cells for each tap (kernel
+//! position) as the output box has, divided by the strides. A tile shrinks in rows, then in columns, and when the taps of a
+//! single block of columns are too many, its sums are made in parts, kernel rows ascending and in a row columns ascending.
 
-use super::Common;
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use super::shares::{Units, buffer_bytes, largest};
+use super::{Bound, Choice, Common, Phase, Price};
 use crate::im2col_backward::Problem;
+use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    /// The largest tile.
+    size: Size,
+}
+
+/// Sizes of an output box and of the part of the kernel that is added to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    rows: usize,
+    columns: usize,
+    taps: [usize; 2],
+}
+
+/// A box of one plane of `out`, and the part of the kernel whose windows it adds up.
+///
+/// Its local input box is `[taps, A, B]` with [`windows`](Self::windows) = `[A, B]`, taps row-major, no gaps: cell `(r, s)` of
+/// tap `(i, j)` is the window at [`Plan::first_window`] plus `(r, s)`, so the output cell `(y, x)` adds cell
+/// `((y - rows.start) / sh, (x - columns.start) / sw)` of each tap that reaches it. Cells whose window lies outside
+/// `[Lh, Lw]` are padding: whatever they hold is not used. The local output box is `[rows, columns]`, no gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// The plane, `n * C + c`.
+    pub plane: usize,
+    /// First row of the output box and one past the last.
+    pub rows: [usize; 2],
+    /// First column and one past the last.
+    pub columns: [usize; 2],
+    /// First and one past the last kernel row `i`, then kernel column `j`.
+    pub taps: [[usize; 2]; 2],
+    /// Rows and columns of each tap's input box.
+    pub windows: [usize; 2],
+    /// Whether the tile before this one began the same sums; else they begin at +0.0.
+    pub accumulates: bool,
+    /// Whether the sums are complete behind it.
+    pub last: bool,
+    local_bytes: usize,
+}
+
+impl Tile {
+    /// Bytes of its boxes, each row of a box in whole blocks of the target; with the sums where they need a box of their own.
+    #[must_use]
+    pub const fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+
+    /// Cells of the output box.
+    #[must_use]
+    pub const fn cells(&self) -> usize {
+        length(self.rows).saturating_mul(length(self.columns))
+    }
+
+    /// Cells of the input box.
+    #[must_use]
+    pub const fn input_cells(&self) -> usize {
+        let ([i, j], [a, b]) = (self.taps, self.windows);
+        length(i).saturating_mul(length(j)).saturating_mul(a.saturating_mul(b))
+    }
+}
+
+/// Plans a problem.
+///
+/// # Errors
+/// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
+pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let mut plan =
+        Plan { problem: *problem, common: Common::new(target, options), size: Size { rows: 1, columns: 1, taps: [0; 2] } };
+    plan.size = plan.largest_size()?;
+    if plan.problem.early_success().is_none() {
+        plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// What it solves.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// What it is for, options applied.
+    #[must_use]
+    pub const fn target(&self) -> &TargetSpec {
+        &self.common.target
+    }
+
+    /// Cores that it uses.
+    #[must_use]
+    pub const fn block_dim(&self) -> usize {
+        self.common.block_dim
+    }
+
+    /// Its intermediates: none.
+    #[must_use]
+    pub const fn workspace(&self) -> &Workspace {
+        &self.common.workspace
+    }
+
+    /// Bytes of workspace: 0.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> usize {
+        self.common.workspace.bytes()
+    }
+
+    /// `compute`, or `zero` where no window has a position.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
+        let compute = Phase { name: "compute", shares: self.common.block_dim };
+        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+    }
+
+    /// The elements of `out` from the first to one past the last that a share writes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_range(&self, phase: usize, share: usize) -> Range<usize> {
+        self.units().elements(&self.share_rows(phase, share))
+    }
+
+    /// The tiles of a share, in order: planes, rows, columns, parts of the kernel.
+    pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
+        let plan = *self;
+        let Size { rows, columns, taps: [ti, tj] } = self.size;
+        let height = at_least_1(self.problem.h);
+        let run = self.share_rows(phase, share);
+        let planes = run.start / height..ceil_div(run.end, height);
+        let boxes = planes.flat_map(move |plane| {
+            let first = plane.saturating_mul(height.get());
+            let of_plane = |row: usize| row.saturating_sub(first).min(height.get());
+            let in_plane = [of_plane(run.start), of_plane(run.end)];
+            pieces(in_plane, rows)
+                .flat_map(move |rows| pieces([0, plan.problem.w], columns).map(move |columns| (plane, rows, columns)))
+        });
+        let [kh, kw] = self.added_taps();
+        boxes.flat_map(move |(plane, rows, columns)| {
+            pieces([0, kh], ti).flat_map(move |i| {
+                pieces([0, kw], tj).map(move |j| plan.tile(plane, rows, columns, [i, j]))
+            })
+        })
+    }
+
+    /// The window `(a, b)` of which the first cell of a tap's input box is a part; negative or beyond `[Lh, Lw]` in the padding.
+    #[must_use]
+    pub fn first_window(&self, tile: &Tile, tap: [usize; 2]) -> [isize; 2] {
+        let ([ph, pw], [dh, dw], [sh, sw]) = (self.problem.padding, self.problem.dilation, self.problem.stride);
+        let ([y, _], [x, _], [i, j]) = (tile.rows, tile.columns, tap);
+        [first_at_or_behind(y, ph, i, dh, sh), first_at_or_behind(x, pw, j, dw, sw)]
+    }
+
+    /// The type of sums, and whether a tile of a cut kernel keeps them in a box of their own because `out` is of another type.
+    #[must_use]
+    pub fn sums(&self) -> (Dtype, bool) {
+        let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
+        (sums, self.is_cut(self.size.taps) && self.problem.out_dtype != sums)
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let Size { rows, columns, taps: [ti, tj] } = self.size;
+        let [kh, kw] = self.added_taps();
+        let used = self.bytes(self.size).unwrap_or(usize::MAX);
+        let local = self.common.target.local_bytes;
+        let choice = move |name, value: usize, most: usize| {
+            let (bound, limit, used) =
+                if value >= most { (Bound::Work, most, value) } else { (Bound::LocalBytes, local, used) };
+            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
+        };
+        [
+            self.common.block_dim_choice(),
+            choice("tile_rows", rows, self.problem.h),
+            choice("tile_columns", columns, self.problem.w),
+            choice("tile_taps", ti.saturating_mul(tj), kh.saturating_mul(kw)),
+        ]
+        .into_iter()
+    }
+
+    /// What a workspace limit costs: nothing.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
+        core::iter::empty()
+    }
+
+    fn units(&self) -> Units {
+        Units::new([self.problem.n, self.problem.c, self.problem.h, self.problem.w], self.problem.out_strides, 3)
+    }
+
+    /// Rows of `out`, counted over all planes, that a share makes.
+    fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
+        let shares = at_least_1(self.common.block_dim);
+        if phase > 0 || share >= shares.get() {
+            return 0..0;
+        }
+        self.units().share(shares, share)
+    }
+
+    /// The kernel as far as it is added: nothing where it has no position.
+    fn added_taps(&self) -> [usize; 2] {
+        if self.problem.early_success().is_some() { [1, 1] } else { self.problem.kernel.map(NonZeroUsize::get) }
+    }
+
+    fn is_cut(&self, [ti, tj]: [usize; 2]) -> bool {
+        let [kh, kw] = self.added_taps();
+        ti < kh || tj < kw
+    }
+
+    /// Rows and columns of a tap's input box.
+    fn windows(&self, rows: usize, columns: usize) -> [usize; 2] {
+        if self.problem.early_success().is_some() {
+            return [0, 0];
+        }
+        let [sh, sw] = self.problem.stride;
+        [ceil_div(rows, sh), ceil_div(columns, sw)]
+    }
+
+    /// Bytes of the boxes of a tile.
+    fn bytes(&self, Size { rows, columns, taps }: Size) -> Option<usize> {
+        let block = self.common.target.block_bytes;
+        let [a, b] = self.windows(rows, columns);
+        let [ti, tj] = taps;
+        let input = ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(buffer_bytes(b, self.problem.dtype.size(), block)?)?;
+        let out = rows.checked_mul(buffer_bytes(columns, self.problem.out_dtype.size(), block)?)?;
+        let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
+        let apart = self.is_cut(taps) && self.problem.out_dtype != sums;
+        let sums = if apart { rows.checked_mul(buffer_bytes(columns, sums.size(), block)?)? } else { 0 };
+        input.checked_add(out)?.checked_add(sums)
+    }
+
+    /// The largest tile that fits the local memory.
+    fn largest_size(&self) -> Result<Size, PlanError> {
+        let (budget, [kh, kw]) = (self.common.target.local_bytes, self.added_taps());
+        let (height, width) = (self.problem.h.max(1), self.problem.w.max(1));
+        let whole = Size { rows: 1, columns: width, taps: [kh, kw] };
+        if let Some(rows) = largest(height, budget, |rows| self.bytes(Size { rows, ..whole })) {
+            return Ok(Size { rows, ..whole });
+        }
+        if let Some(columns) = largest(width, budget, |columns| self.bytes(Size { columns, ..whole })) {
+            return Ok(Size { columns, ..whole });
+        }
+        // Not even one column with all taps: as many kernel rows as fit, else a part of one, then again columns.
+        let one = Size { columns: 1, ..whole };
+        let taps = if let Some(ti) = largest(kh, budget, |ti| self.bytes(Size { taps: [ti, kw], ..one })) {
+            [ti, kw]
+        } else if let Some(tj) = largest(kw, budget, |tj| self.bytes(Size { taps: [1, tj], ..one })) {
+            [1, tj]
+        } else {
+            let want = self.bytes(Size { taps: [1, 1], ..one }).ok_or(PlanError::TooLarge)?;
+            return Err(PlanError::LocalBytes { got: budget, want });
+        };
+        let columns = largest(width, budget, |columns| self.bytes(Size { columns, taps, ..one })).unwrap_or(1);
+        Ok(Size { columns, taps, ..one })
+    }
+
+    fn tile(&self, plane: usize, rows: [usize; 2], columns: [usize; 2], taps: [[usize; 2]; 2]) -> Tile {
+        let [[i0, i1], [j0, j1]] = taps;
+        let [kh, kw] = self.added_taps();
+        let size = Size { rows: length(rows), columns: length(columns), taps: taps.map(length) };
+        Tile {
+            plane,
+            rows,
+            columns,
+            taps,
+            windows: self.windows(size.rows, size.columns),
+            accumulates: i0 > 0 || j0 > 0,
+            last: i1 == kh && j1 == kw,
+            local_bytes: self.bytes(size).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+/// The first position along an axis whose tap lies at the output cell `at` or behind it: the ceiling of
+/// (`at` + `padding` - `tap` * `dilation`) / `stride`.
+fn first_at_or_behind(at: usize, padding: usize, tap: usize, dilation: NonZeroUsize, stride: NonZeroUsize) -> isize {
+    // The check keeps both below `isize::MAX` where a window has positions.
+    let (at, tap) = (at.saturating_add(padding), tap.saturating_mul(dilation.get()));
+    if at >= tap {
+        isize::try_from(ceil_div(at - tap, stride)).unwrap_or(isize::MAX)
+    } else {
+        isize::try_from((tap - at) / stride).map_or(isize::MIN, isize::wrapping_neg)
+    }
+}
+
+/// `range` in pieces of `size`, the last one shorter.
+fn pieces([start, end]: [usize; 2], size: usize) -> impl Iterator<Item = [usize; 2]> + Clone {
+    let size = at_least_1(size);
+    (0..ceil_div(end.saturating_sub(start), size)).map(move |i| {
+        let from = start.saturating_add(i.saturating_mul(size.get()));
+        [from, from.saturating_add(size.get()).min(end)]
+    })
+}
+
+const fn length([start, end]: [usize; 2]) -> usize {
+    end.saturating_sub(start)
+}
+
+fn at_least_1(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn ceil_div(n: usize, by: NonZeroUsize) -> usize {
+    n / by + usize::from(n % by != 0)
 }

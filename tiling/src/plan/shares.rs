@@ -1,0 +1,169 @@
+//! What every plan needs to cut work: how much fits, and which elements a run of the work owns.
+
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use super::split;
+
+/// The largest `n` of `1..=most` for which `bytes(n)` stays within `budget`; `None` when not even 1 does. `bytes` must never
+/// fall, and is `None` where it overflows.
+pub(crate) fn largest(most: usize, budget: usize, bytes: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    let fits = |n: usize| bytes(n).is_some_and(|b| b <= budget);
+    if most == 0 || !fits(1) {
+        return None;
+    }
+    let (mut fitting, mut beyond) = (1, most.saturating_add(1));
+    while beyond - fitting > 1 {
+        let middle = fitting + (beyond - fitting) / 2;
+        if fits(middle) { fitting = middle } else { beyond = middle }
+    }
+    Some(fitting)
+}
+
+/// Bytes of a local buffer of `elements`, each of `size` bytes, in whole blocks of the target.
+pub(crate) fn buffer_bytes(elements: usize, size: usize, block_bytes: usize) -> Option<usize> {
+    elements.checked_mul(size)?.checked_next_multiple_of(block_bytes.max(1))
+}
+
+/// An output seen as *units*, the indices of its first `dims` dimensions in order: images (1), planes (2) or rows (3).
+///
+/// Runs of whole *grains* reach disjoint intervals of elements, in the order of the units, so that `split_at_mut` can hand
+/// them to shares. A contiguous output has a grain of 1; where the strides are those of another order (NHWC, transposed),
+/// a grain is as many units as are interleaved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Units {
+    shape: [usize; 4],
+    strides: [usize; 4],
+    dims: usize,
+    /// Dimensions in front of which a grain's index stands.
+    outer: usize,
+}
+
+impl Units {
+    pub(crate) fn new(shape: [usize; 4], strides: [usize; 4], dims: usize) -> Self {
+        let mut units = Self { shape, strides, dims: dims.min(4), outer: 0 };
+        let nests = |d: &usize| {
+            let stride = strides.get(*d).copied().unwrap_or(0);
+            shape.get(*d).is_none_or(|&size| size <= 1) || stride > units.reach(*d + 1)
+        };
+        units.outer = (0..units.dims).take_while(nests).count();
+        units
+    }
+
+    /// How many units there are.
+    pub(crate) fn count(&self) -> usize {
+        self.shape.iter().take(self.dims).fold(1, |n, &size| n.saturating_mul(size))
+    }
+
+    /// Units that only one share can own.
+    pub(crate) fn grain(&self) -> NonZeroUsize {
+        let inner = self.shape.iter().take(self.dims).skip(self.outer);
+        NonZeroUsize::new(inner.fold(1, |n, &size| n.saturating_mul(size))).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// How many shares `cores` cores make of it: at least 1, at most one per grain.
+    pub(crate) fn shares(&self, cores: usize) -> NonZeroUsize {
+        NonZeroUsize::new(cores.min(self.count() / self.grain())).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// The units of share `i` of `shares`, whole grains.
+    pub(crate) fn share(&self, shares: NonZeroUsize, i: usize) -> Range<usize> {
+        let grain = self.grain();
+        let grains = split(self.count() / grain, shares, i);
+        grains.start.saturating_mul(grain.get())..grains.end.saturating_mul(grain.get())
+    }
+
+    /// The elements that a run of whole grains reaches, from the first to one past the last.
+    pub(crate) fn elements(&self, units: &Range<usize>) -> Range<usize> {
+        let start = self.offset(units.start);
+        if units.is_empty() {
+            return start..start;
+        }
+        let last_grain = units.end.saturating_sub(self.grain().get());
+        start..self.offset(last_grain).saturating_add(self.reach(self.outer)).saturating_add(1)
+    }
+
+    /// The index of unit `unit`, with zeros for the dimensions inside it.
+    pub(crate) fn index(&self, unit: usize) -> [usize; 4] {
+        let (mut index, mut rest) = ([0; 4], unit);
+        for (i, &size) in index.iter_mut().zip(&self.shape).take(self.dims).rev() {
+            let size = NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN);
+            (*i, rest) = (rest % size, rest / size);
+        }
+        index
+    }
+
+    /// Where a unit starts.
+    fn offset(&self, unit: usize) -> usize {
+        let pairs = self.index(unit).into_iter().zip(self.strides);
+        pairs.fold(0, |n, (i, stride)| n.saturating_add(i.saturating_mul(stride)))
+    }
+
+    /// The largest offset that the dimensions from `dim` on reach together.
+    fn reach(&self, dim: usize) -> usize {
+        let pairs = self.shape.iter().zip(&self.strides).skip(dim);
+        pairs.fold(0, |n, (&size, &stride)| n.saturating_add(size.saturating_sub(1).saturating_mul(stride)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_is_the_last_that_fits() {
+        for most in 0..20 {
+            for budget in 0..40 {
+                let got = largest(most, budget, |n| Some(2 * n + 3));
+                assert_eq!(got, (1..=most).rev().find(|n| 2 * n + 3 <= budget), "{most} {budget}");
+            }
+        }
+        assert_eq!(largest(usize::MAX, usize::MAX, |n| n.checked_mul(8)), Some(usize::MAX / 8));
+        assert_eq!(buffer_bytes(5, 2, 32), Some(32));
+        assert_eq!(buffer_bytes(usize::MAX / 2, 4, 32), None);
+    }
+
+    #[test]
+    fn grains_reach_disjoint_intervals() {
+        let shape = [2, 3, 4, 5];
+        // Contiguous, padded rows, NHWC, transposed planes, N innermost; with the grain in rows.
+        let layouts = [
+            ([60, 20, 5, 1], 1),
+            ([200, 50, 8, 1], 1),
+            ([60, 1, 15, 3], 12),
+            ([60, 20, 1, 4], 4),
+            ([1, 40, 10, 2], 24),
+        ];
+        for (strides, grain) in layouts {
+            let units = Units::new(shape, strides, 3);
+            assert_eq!((units.count(), units.grain().get()), (24, grain), "{strides:?}");
+            for cores in 1..30 {
+                let shares = units.shares(cores);
+                let (mut unit, mut element) = (0, 0);
+                for i in 0..shares.get() {
+                    let run = units.share(shares, i);
+                    assert!(run.start == unit && run.end > unit, "{strides:?} {cores}: {run:?}");
+                    let reached = units.elements(&run);
+                    assert!(reached.start >= element, "{strides:?} {cores}: {reached:?} after {element}");
+                    for u in run.clone() {
+                        let [n, c, h, _] = units.index(u);
+                        for w in 0..5 {
+                            let at = n * strides[0] + c * strides[1] + h * strides[2] + w * strides[3];
+                            assert!(reached.contains(&at), "{strides:?} {cores}: {at} of {reached:?}");
+                        }
+                    }
+                    (unit, element) = (run.end, reached.end);
+                }
+                assert_eq!(unit, 24);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_units_and_one_empty_share() {
+        let units = Units::new([0, 3, 4, 5], [60, 20, 5, 1], 3);
+        let shares = units.shares(8);
+        assert_eq!((units.count(), shares.get(), units.share(shares, 0)), (0, 1, 0..0));
+        assert_eq!(units.elements(&(0..0)), 0..0);
+    }
+}

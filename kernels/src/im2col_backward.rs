@@ -1,1 +1,210 @@
-//! Kernels.
+//! Im2colBackward (col2im, fold): `out[n, c, y, x]` is the sum of `grad_output[n, (c * kh + i) * kw + j, a * Lw + b]` over all
+//! taps `(i, j)` and windows `(a, b)` with `y = a * sh - ph + i * dh` and `x = b * sw - pw + j * dw`.
+//!
+//! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
+//! to the dtype of `out`. A cell that no window reaches is +0.0. No workspace.
+
+mod source;
+mod target;
+mod tile;
+
+use core::num::NonZeroUsize;
+
+use ubtile_tiling::im2col_backward::{Plan, Tile};
+use ubtile_tiling::Tensor;
+
+use self::source::Source;
+use self::target::{Run, Sums};
+use self::tile::Job;
+use crate::element::Element;
+use crate::level::{Kernel, Level};
+use crate::parallel::{Parallel, Serial, shares};
+use crate::simd::Isa;
+use crate::values::{Values, ValuesMut};
+use crate::RunError;
+
+/// What is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// `[N, C * kh * kw, L]`: F16, BF16, F32 or F64.
+    pub grad_output: Values<'a>,
+}
+
+/// What is written.
+#[derive(Debug)]
+pub struct Outputs<'a> {
+    /// `[N, C, H, W]`: F16, BF16, F32 or F64.
+    pub out: ValuesMut<'a>,
+}
+
+/// Computes a problem on the calling thread. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run(
+    plan: &Plan,
+    level: Level,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+}
+
+/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run_parallel(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    let _ = workspace;
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
+    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+    parallel.for_each(shares(outputs.out, ranges), |(share, out)| compute_share(plan, level, share, inputs, out));
+    Ok(())
+}
+
+/// Computes one share of the plan's only phase, for callers with threads of their own. `grad_output` is the whole tensor,
+/// `out` the elements [`Plan::share_range`] of it.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run_share(
+    plan: &Plan,
+    level: Level,
+    phase: usize,
+    share: usize,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+) -> Result<(), RunError> {
+    let range = plan.share_range(phase, share);
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
+    if !range.is_empty() {
+        compute_share(plan, level, share, inputs, outputs.out);
+    }
+    Ok(())
+}
+
+/// Computes one tile on boxes laid out as [`Tile`] says. `sums` is a box of [`Plan::sums`] as large as the output box that stays
+/// with the sums from their first tile to the last; it may be empty where the plan needs none. `out` is complete when the
+/// tile is the last of its sums.
+///
+/// # Errors
+/// A box of the wrong dtype or too short.
+pub fn run_tile(
+    plan: &Plan,
+    level: Level,
+    tile: &Tile,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    sums: ValuesMut<'_>,
+) -> Result<(), RunError> {
+    let (dtype, apart) = plan.sums();
+    inputs.grad_output.check_box(Tensor::GradOutput, plan.problem().dtype, tile.input_cells())?;
+    outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, tile.cells())?;
+    let mut boxes = (outputs.out, None);
+    if apart {
+        sums.as_values().check_box(Tensor::Out, dtype, tile.cells())?;
+        boxes = (sums, Some(boxes.0));
+    }
+    let (sums, out) = boxes;
+    match inputs.grad_output {
+        Values::F16(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
+        Values::Bf16(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
+        Values::F32(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
+        Values::F64(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn compute_share(plan: &Plan, level: Level, share: usize, inputs: Inputs<'_>, out: ValuesMut<'_>) {
+    match inputs.grad_output {
+        Values::F16(grad) => level.dispatch(Share { plan, share, grad, out }),
+        Values::Bf16(grad) => level.dispatch(Share { plan, share, grad, out }),
+        Values::F32(grad) => level.dispatch(Share { plan, share, grad, out }),
+        Values::F64(grad) => level.dispatch(Share { plan, share, grad, out }),
+        // The contract has no other.
+        _ => {}
+    }
+}
+
+/// A share on the whole tensors. As they need not fit any local memory, a kernel that the plan cuts is added in one go.
+struct Share<'a, T> {
+    plan: &'a Plan,
+    share: usize,
+    grad: &'a [T],
+    out: ValuesMut<'a>,
+}
+
+impl<T: Element<Acc: Sums>> Kernel for Share<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(mut self, isa: S) {
+        let problem = self.plan.problem();
+        let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
+        let [gn, gr, gl] = problem.grad_output_strides;
+        let [on, oc, oh, ow] = problem.out_strides;
+        let first = self.plan.share_range(0, self.share).start;
+        let channels = NonZeroUsize::new(problem.c).unwrap_or(NonZeroUsize::MIN);
+        for mut tile in self.plan.tiles(0, self.share).filter(|tile| !tile.accumulates) {
+            tile.taps = self.plan.taps();
+            let ([y, _], [x, _]) = (tile.rows, tile.columns);
+            let (n, c) = (tile.plane / channels, tile.plane % channels);
+            let row = c.wrapping_mul(kh).wrapping_mul(kw);
+            let source = Source {
+                data: self.grad,
+                start: n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)),
+                taps: [kw.wrapping_mul(gr), gr],
+                windows: [problem.columns[1].wrapping_mul(gl), gl],
+                in_place: true,
+            };
+            let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
+            let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
+            let out_start = plane.wrapping_add(cell).wrapping_sub(first);
+            Job { problem, tile, source, out_start, out_strides: [oh, ow] }.run(isa, &mut self.out);
+        }
+    }
+}
+
+/// A tile on its own boxes.
+struct OneTile<'a, T> {
+    plan: &'a Plan,
+    tile: &'a Tile,
+    grad: &'a [T],
+    sums: ValuesMut<'a>,
+    /// Where the sums go in the end if not where they are made.
+    out: Option<ValuesMut<'a>>,
+}
+
+impl<T: Element<Acc: Sums>> Kernel for OneTile<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(mut self, isa: S) {
+        let tile = *self.tile;
+        let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
+        let one = a.wrapping_mul(b);
+        let taps = [j1.wrapping_sub(j0).wrapping_mul(one), one];
+        let before = i.wrapping_mul(taps[0]).wrapping_add(j0.wrapping_mul(one));
+        let start = before.wrapping_neg();
+        let source = Source { data: self.grad, start, taps, windows: [b, 1], in_place: false };
+        let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
+        Job { problem: self.plan.problem(), tile, source, out_start: 0, out_strides }.run(isa, &mut self.sums);
+        if let Some(out) = &mut self.out
+            && tile.last
+        {
+            Run { at: 0, step: 1, count: tile.cells() }.write(isa, T::Acc::left_in(&self.sums), out);
+        }
+    }
+}
+

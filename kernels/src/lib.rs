@@ -5,9 +5,10 @@
 //! data themselves. The result depends on the problem and the input bits alone (`docs/numerics.md`), not on the level, the
 //! number of threads, the tile or the workspace.
 //!
-//! `no_std`, no allocation, no panic, no globals. `unsafe` is denied except in `simd/x86.rs`.
+//! `no_std`, no allocation, no panic, no globals. `unsafe` is denied except in `simd/x86`.
 #![cfg_attr(not(test), no_std)]
 
+mod cast;
 mod element;
 mod error;
 mod level;

@@ -1,1 +1,191 @@
-//! Kernels.
+//! ReplicationPad2dBackward: `grad_input[n, c, h, w]` is the sum of `grad_output[n, c, i, j]` over all `(i, j)` with
+//! `clamp(i - top, 0, H - 1) = h` and `clamp(j - left, 0, W - 1) = w`.
+//!
+//! A cell with one contribution is a copy of its bits and a cell with none is +0. Any other is summed in f32 (F64 and C128 in
+//! f64, complex numbers by component) and rounded once: each padded column over its rows ascending, from the first row on,
+//! then the columns ascending, from the first column on. No workspace.
+
+mod fold;
+mod line;
+mod part;
+mod place;
+
+use ubtile_tiling::Tensor;
+use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
+
+use self::fold::Fold;
+use self::place::Place;
+use crate::RunError;
+use crate::element::Element;
+use crate::level::Level;
+use crate::parallel::{Parallel, Serial, shares};
+use crate::values::{Values, ValuesMut};
+
+/// What is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// `[N, C, H + top + bottom, W + left + right]`: F16, BF16, F32, F64, C64 or C128.
+    pub grad_output: Values<'a>,
+}
+
+/// What is written.
+#[derive(Debug)]
+pub struct Outputs<'a> {
+    /// `[N, C, H, W]` of the same dtype.
+    pub grad_input: ValuesMut<'a>,
+}
+
+/// Computes a problem on the calling thread. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run(
+    plan: &Plan,
+    level: Level,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+}
+
+/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run_parallel(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    _workspace: &mut [u8],
+) -> Result<(), RunError> {
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
+    // There is one phase.
+    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+    parallel.for_each(shares(outputs.grad_input, ranges), |(share, grad_input)| {
+        compute(plan, level, Boxes::Share(share), inputs.grad_output, grad_input);
+    });
+    Ok(())
+}
+
+/// Computes one share of the plan's only phase, for callers with threads of their own. `grad_output` is the whole tensor,
+/// `grad_input` the elements [`Plan::share_range`] of it.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run_share(
+    plan: &Plan,
+    level: Level,
+    phase: usize,
+    share: usize,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+) -> Result<(), RunError> {
+    let range = plan.share_range(phase, share);
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.grad_input.as_values().check_box(Tensor::GradInput, plan.problem().dtype, range.len())?;
+    if !range.is_empty() {
+        compute(plan, level, Boxes::Share(share), inputs.grad_output, outputs.grad_input);
+    }
+    Ok(())
+}
+
+/// Computes one tile on boxes laid out as [`Tile`] says. `sums`, of [`Plan::sums_dtype`], stay from a tile to the next; they may
+/// be empty where [`Tile::sums`] is 0. `grad_input` is written by the last tile of its sums.
+///
+/// # Errors
+/// A box of the wrong dtype or too short.
+pub fn run_tile(
+    plan: &Plan,
+    level: Level,
+    tile: &Tile,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    sums: ValuesMut<'_>,
+) -> Result<(), RunError> {
+    let dtype = plan.problem().dtype;
+    inputs.grad_output.check_box(Tensor::GradOutput, dtype, tile.input_cells())?;
+    outputs.grad_input.as_values().check_box(Tensor::GradInput, dtype, tile.cells())?;
+    if tile.is_part() {
+        sums.as_values().check_box(Tensor::GradInput, plan.sums_dtype(), tile.sums())?;
+        add_part(plan, tile, inputs.grad_output, outputs.grad_input, sums);
+    } else {
+        compute(plan, level, Boxes::Tile(*tile), inputs.grad_output, outputs.grad_input);
+    }
+    Ok(())
+}
+
+/// What to make, and where it lies.
+#[derive(Clone, Copy)]
+enum Boxes {
+    /// The tiles of a share, in the whole tensors.
+    Share(usize),
+    /// A tile in its local boxes.
+    Tile(Tile),
+}
+
+fn compute(plan: &Plan, level: Level, boxes: Boxes, source: Values<'_>, dest: ValuesMut<'_>) {
+    match (source, dest) {
+        (Values::F16(source), ValuesMut::F16(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
+        (Values::Bf16(source), ValuesMut::Bf16(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
+        (Values::F32(source), ValuesMut::F32(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
+        (Values::F64(source), ValuesMut::F64(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
+        (Values::C64(source), ValuesMut::C64(dest)) => {
+            fold::<_, 2>(plan, level, boxes, source.as_flattened(), dest.as_flattened_mut());
+        }
+        (Values::C128(source), ValuesMut::C128(dest)) => {
+            fold::<_, 2>(plan, level, boxes, source.as_flattened(), dest.as_flattened_mut());
+        }
+        // The contract has no other.
+        _ => {}
+    }
+}
+
+fn fold<T: Element, const P: usize>(plan: &Plan, level: Level, boxes: Boxes, source: &[T], dest: &mut [T]) {
+    let problem = plan.problem();
+    let (from, to, tile, share) = match boxes {
+        Boxes::Share(share) => {
+            let from = Place::<P>::tensor(problem.c, problem.grad_output_strides, 0);
+            let to = Place::tensor(problem.c, problem.grad_input_strides, plan.share_range(0, share).start);
+            (from, to, None, share)
+        }
+        Boxes::Tile(tile) => {
+            let from = Place::cut(tile.planes, tile.source_rows, tile.source_columns);
+            // No share has that number, so it has no tiles.
+            (from, Place::cut(tile.planes, tile.rows, tile.columns), Some(tile), usize::MAX)
+        }
+    };
+    let tiles = tile.into_iter().chain(plan.tiles(0, share));
+    level.dispatch(Fold { tiles, rows: plan.rows(), columns: plan.columns(), source, from, dest, to });
+}
+
+fn add_part(plan: &Plan, tile: &Tile, source: Values<'_>, dest: ValuesMut<'_>, sums: ValuesMut<'_>) {
+    let (rows, columns) = (plan.rows(), plan.columns());
+    match (source, dest, sums) {
+        (Values::F16(source), ValuesMut::F16(dest), ValuesMut::F32(sums)) => {
+            part::add::<_, 1>(rows, columns, tile, source, dest, sums);
+        }
+        (Values::Bf16(source), ValuesMut::Bf16(dest), ValuesMut::F32(sums)) => {
+            part::add::<_, 1>(rows, columns, tile, source, dest, sums);
+        }
+        (Values::F32(source), ValuesMut::F32(dest), ValuesMut::F32(sums)) => {
+            part::add::<_, 1>(rows, columns, tile, source, dest, sums);
+        }
+        (Values::F64(source), ValuesMut::F64(dest), ValuesMut::F64(sums)) => {
+            part::add::<_, 1>(rows, columns, tile, source, dest, sums);
+        }
+        (Values::C64(source), ValuesMut::C64(dest), ValuesMut::C64(sums)) => {
+            let (source, dest) = (source.as_flattened(), dest.as_flattened_mut());
+            part::add::<_, 2>(rows, columns, tile, source, dest, sums.as_flattened_mut());
+        }
+        (Values::C128(source), ValuesMut::C128(dest), ValuesMut::C128(sums)) => {
+            let (source, dest) = (source.as_flattened(), dest.as_flattened_mut());
+            part::add::<_, 2>(rows, columns, tile, source, dest, sums.as_flattened_mut());
+        }
+        // The contract has no other.
+        _ => {}
+    }
+}

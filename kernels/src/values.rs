@@ -1,7 +1,7 @@
 //! The elements of a tensor, of any dtype.
 
 use half::{bf16, f16};
-use ubtile_tiling::{Dtype, TensorSlot};
+use ubtile_tiling::{Dtype, Tensor, TensorSlot};
 
 use crate::RunError;
 
@@ -130,12 +130,17 @@ impl<'a> Values<'a> {
 
     /// Whether they can be the elements of a tensor: of its dtype, and at least as many as its strides reach.
     pub(crate) fn check(&self, slot: Option<TensorSlot>) -> Result<(), RunError> {
-        let Some(TensorSlot { tensor, dtype, span, .. }) = slot else { return Ok(()) };
+        // Every plan has a slot for each tensor of its operator.
+        slot.map_or(Ok(()), |slot| self.check_box(slot.tensor, slot.dtype, slot.span))
+    }
+
+    /// Whether they can be a box of a tensor: of its dtype, and at least `cells`.
+    pub(crate) fn check_box(&self, tensor: Tensor, dtype: Dtype, cells: usize) -> Result<(), RunError> {
         if self.dtype() != dtype {
             return Err(RunError::Dtype { tensor, got: self.dtype(), want: dtype });
         }
-        if self.len() < span {
-            return Err(RunError::Length { tensor, got: self.len(), want: span });
+        if self.len() < cells {
+            return Err(RunError::Length { tensor, got: self.len(), want: cells });
         }
         Ok(())
     }

@@ -283,7 +283,10 @@ mod tests {
     fn infinities_and_nans() {
         let nan = 0x7fc0_0000u64;
         let infinity = encode(Dtype::F32, f64::INFINITY);
-        assert_eq!(verdict(Dtype::F32, &[(nan, sum(f64::NAN, 1.0)), (infinity, sum(f64::INFINITY, 1.0))]).unwrap().non_finite, 2);
+        assert_eq!(
+            verdict(Dtype::F32, &[(nan, sum(f64::NAN, 1.0)), (infinity, sum(f64::INFINITY, 1.0))]).unwrap().non_finite,
+            2
+        );
         assert_eq!(verdict(Dtype::F32, &[(nan | 1, sum(f64::NAN, 1.0))]), Err(Reason::Nan));
         assert_eq!(verdict(Dtype::F32, &[(nan | 1 << 31, sum(f64::NAN, 1.0))]), Err(Reason::Nan));
         assert_eq!(verdict(Dtype::F32, &[(infinity, sum(f64::NEG_INFINITY, 1.0))]), Err(Reason::NonFinite));

@@ -207,6 +207,8 @@ fn dimensions_of_size_1_get_strides_that_merge() {
     restride(&mut desc.input, &[0, 99, 7, 1]);
     let problem = check(&desc, None, Edition::Any).unwrap();
     assert_eq!(problem.input_strides, [35, 35, 7, 1]);
+    let problem = check(&sized(1, 1, 0, 6), None, Edition::Any).unwrap();
+    assert_eq!(problem.grad_output_strides, [6, 6, 6, 1], "as of any contiguous tensor");
 }
 
 #[test]

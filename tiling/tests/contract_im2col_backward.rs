@@ -183,8 +183,11 @@ fn attributes_at_the_ends_of_i64() {
     assert_eq!(refused(Desc { dilation: &[1, max], ..base() }), too_large(Attribute::Dilation, 1));
     assert_eq!(refused(Desc { kernel_size: &[max, max], ..base() }), too_large(Attribute::KernelSize, 0));
     assert!(matches!(refused(Desc { kernel_size: &[1, max], ..base() }), ContractError::Rows { .. }));
-    assert!(matches!(refused(Desc { input_size: &[max, max], ..base() }), ContractError::AttributeTooLarge { .. }));
-    assert!(matches!(refused(Desc { input_size: &[i64::MIN, 6], ..base() }), ContractError::AttributeTooLarge { .. }));
+    assert_eq!(refused(Desc { input_size: &[max, max], ..base() }), too_large(Attribute::InputSize, 0));
+    let lowest = Desc { input_size: &[i64::MIN, 6], ..base() };
+    assert!(matches!(refused(lowest), ContractError::Windows { axis: 0, .. }));
+    let error = refused(Desc { dilation: &[3, 1], ..lowest });
+    assert!(matches!(error, ContractError::AttributeTooLarge { attribute: Attribute::Dilation, .. }));
     assert!(matches!(refused(Desc { input_size: &[5, -6], ..base() }), ContractError::Windows { axis: 1, .. }));
     for value in [[i64::MIN, 1], [1, i64::MIN]] {
         for desc in [

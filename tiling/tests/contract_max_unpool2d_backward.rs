@@ -167,6 +167,16 @@ fn an_empty_self_succeeds_early() {
 }
 
 #[test]
+fn an_empty_grad_output_needs_an_empty_self() {
+    for (dim, output_size) in [(2, [0, 8]), (3, [6, 0])] {
+        let mut desc = Desc { output_size: &output_size, ..base() };
+        resize(&mut desc.grad_output, dim, 0);
+        let error = check(&desc, None, Edition::Any).unwrap_err();
+        assert_eq!(error, ContractError::EmptyDim { tensor: Tensor::GradOutput, dim });
+    }
+}
+
+#[test]
 fn self_is_described_but_never_read() {
     let problem = check(&base(), None, Edition::Any).unwrap();
     let names: Vec<_> = problem.tensors().map(|slot| (slot.tensor.name(), slot.dtype, slot.output)).collect();

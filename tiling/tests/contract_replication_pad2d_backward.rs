@@ -170,7 +170,7 @@ fn padding_at_the_ends_of_i64() {
     // The sum is fine, its terms are not.
     for padding in [[max, 3 - max, 3, 0], [4 - max, max - 1, 3, 0], [-max, max, 6, -3]] {
         let mut desc = Desc { padding: &padding, ..base() };
-        resize(&mut desc.grad_output, 3, (5 + padding[0] + padding[1]) as usize);
+        resize(&mut desc.grad_output, 3, (5 + (padding[0] + padding[1])) as usize);
         let error = check(&desc, None, Edition::Any).unwrap_err();
         assert!(matches!(error, ContractError::AttributeTooLarge { index: 0, .. }), "{padding:?}: {error}");
     }

@@ -1,6 +1,6 @@
 //! Im2colBackward.
 
-use ubtile_tiling::im2col_backward::{Desc, check};
+use ubtile_tiling::im2col_backward::{Desc, check, plan};
 use ubtile_tiling::{Dtype, Edition};
 
 use crate::request::{Arena, List, Outcome, Request, signed};
@@ -25,8 +25,18 @@ fn outcome(request: &mut Request, mut arena: Arena) -> Option<Outcome> {
         stride: stride.as_slice()?,
         out,
     };
-    Some(match check(&desc, None, Edition::Any) {
-        Ok(_) => Outcome::Done,
-        Err(error) => error.into(),
-    })
+    let problem = match check(&desc, None, Edition::Any) {
+        Ok(problem) => problem,
+        Err(error) => return Some(error.into()),
+    };
+    let plan = match plan(&problem, &request.target(), &request.options()) {
+        Ok(plan) => plan,
+        Err(error) => return Some(error.into()),
+    };
+    if plan.workspace_bytes() > 3 { request.word(); }
+    for phase in 0..request.size() { for share in 0..request.size() {
+        for tile in plan.tiles(phase, share) { core::hint::black_box(tile); }
+        core::hint::black_box(plan.share_range(phase, share));
+    }}
+    Some(Outcome::Done)
 }

@@ -1,7 +1,7 @@
 //! What the outside world asks for, and the memory it brings.
 
 use ubtile_kernels::RunError;
-use ubtile_tiling::{ContractError, Dims, Dtype, MAX_RANK, PlanError, TensorDesc};
+use ubtile_tiling::{ContractError, Dtype, MAX_RANK, PlanError, PlanOptions, TargetSpec, TensorDesc};
 
 /// Laid out by `memory.ld`.
 mod symbol {
@@ -83,6 +83,25 @@ impl Request {
         let shape: List<usize, MAX_RANK> = self.list(|word| word as usize);
         let strides: List<usize, MAX_RANK> = self.list(|word| word as usize);
         TensorDesc::strided(dtype, shape.as_slice()?, strides.as_slice()?).ok()
+    }
+
+    /// Any machine to plan for, also an absurd one.
+    pub(crate) fn target(&mut self) -> TargetSpec {
+        TargetSpec {
+            name: "firmware",
+            cores: self.size(),
+            local_bytes: self.size(),
+            block_bytes: self.size(),
+            vector_bytes: self.size(),
+        }
+    }
+
+    pub(crate) fn options(&mut self) -> PlanOptions {
+        PlanOptions { workspace_limit: self.option(), local_bytes: self.option() }
+    }
+
+    fn option(&mut self) -> Option<usize> {
+        if self.flag() { Some(self.size()) } else { None }
     }
 }
 

@@ -1,141 +1,113 @@
-//! Where the windows of a box of output cells lie, and how a vector of them is read.
-
-use core::num::NonZeroUsize;
+//! Where the windows of output cells lie, and how a row of them is added to sums.
 
 use crate::element::Element;
 use crate::simd::{Isa, Real, Vector};
 
-/// The vector of sums that elements of type `T` are added to.
+/// A vector of sums that elements of type `T` are added to.
 pub(super) type Sum<T, S> = <<T as Element>::Acc as Real>::V<S>;
 
 /// `grad_output`, whole or as the local input box of a tile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'a, T> {
     pub(super) data: &'a [T],
-    /// Offset of tap (0, 0) of the plane; wraps, as tap (0, 0) of a tile's box may lie in front of it.
+    /// Offset of tap (0, 0) of the plane; wraps, as tap (0, 0) may lie in front of a tile's box.
     pub(super) start: usize,
     /// Distances of neighbours along the kernel's rows and columns.
     pub(super) taps: [usize; 2],
     /// Distances of neighbours along the windows' rows and columns.
     pub(super) windows: [usize; 2],
-    /// Whether a cell lies at the window that it is a part of, or, in a tile's box, where the output cell lies.
+    /// Whether a window lies where it is in `[Lh, Lw]`; in a tile's box it lies where the output cell is in the tile.
     pub(super) in_place: bool,
 }
 
-impl<T: Element> Source<'_, T> {
-    /// Adds the windows `b..` of one row, `lw` windows long, to the sums of neighbouring cells; lanes outside add nothing.
-    /// The first lies at `data[at]`, which wraps where it would lie in front of the row.
+/// The vectors of a row of sums that one tap adds to: lanes `from..` of the first one to `..to` of the last one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<V> {
+    pub(super) vectors: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// Masks of the lanes of the first and the last vector.
+    first: V,
+    last: V,
+}
+
+impl<V> Span<V> {
+    /// Of cells `from..to` of a row, at least one, and the number of the first vector among them.
     #[inline(always)]
-    pub(super) fn add_row<S: Isa, const U: usize>(&self, isa: S, at: usize, b: isize, lw: isize, sums: &mut [Sum<T, S>; U]) {
+    pub(super) fn new<S: Isa>(isa: S, from: usize, to: usize) -> (usize, Self)
+    where
+        V: Vector<S>,
+    {
+        let number = from / V::LANES;
+        let from = from % V::LANES;
+        let to = to - number * V::LANES;
+        let vectors = to.div_ceil(V::LANES);
+        let to = to - (vectors - 1) * V::LANES;
+        let numbers: [V::Elem; 8] = core::array::from_fn(Real::from_usize);
+        let lane = V::load(isa, &numbers);
+        let limit = |lane| V::splat(isa, V::Elem::from_usize(lane));
+        let (mut first, last) = (limit(from).le(lane), lane.lt(limit(to)));
+        if vectors == 1 {
+            first = first.and(last);
+        }
+        (number, Self { vectors, from, to, first, last })
+    }
+}
+
+impl<T: Element> Source<'_, T> {
+    /// Adds a row of elements to sums that begin with a whole vector. The first lane's element is `data[at]`; `at` wraps where
+    /// that is in front of the data.
+    #[inline(always)]
+    pub(super) fn add_row<S: Isa>(&self, isa: S, at: usize, sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
         let lanes = <Sum<T, S>>::LANES;
-        let step = self.windows[1];
-        if b >= 0 && b.wrapping_add((U * lanes) as isize) <= lw && step == 1 {
-            let row = self.data.get(at..).and_then(|d| d.get(..U * lanes)).unwrap_or(&[]);
-            for (sum, cells) in sums.iter_mut().zip(row.chunks_exact(lanes)) {
-                *sum = *sum + T::load(isa, cells);
-            }
+        let Span { vectors, from, to, first, last } = span;
+        if self.windows[1] != 1 {
+            return self.add_spread(at, sums, from, (vectors - 1) * lanes + to);
+        }
+        let only = vectors == 1;
+        let Some((head, rest)) = sums.split_at_mut_checked(lanes) else { return };
+        add_to(isa, head, self.load(isa, at, first, from, if only { to } else { lanes }));
+        if only {
             return;
         }
-        for (u, sum) in sums.iter_mut().enumerate() {
-            let b = b.wrapping_add((u * lanes) as isize);
-            // Lanes `from..to` are inside.
-            let from = b.wrapping_neg().max(0);
-            let to = lw.wrapping_sub(b).min(lanes as isize);
-            if from < to {
-                let at = at.wrapping_add((u * lanes).wrapping_mul(step));
-                *sum = *sum + self.edge(isa, at, from as usize, to as usize);
-            }
+        let at = at.wrapping_add(lanes);
+        let inner = (vectors - 2) * lanes;
+        let Some((inner_sums, tail)) = rest.split_at_mut_checked(inner) else { return };
+        let cells = self.data.get(at..).and_then(|d| d.get(..inner)).unwrap_or(&[]);
+        for (sums, cells) in inner_sums.chunks_exact_mut(lanes).zip(cells.chunks_exact(lanes)) {
+            add_to(isa, sums, T::load(isa, cells));
+        }
+        if let Some(tail) = tail.get_mut(..lanes) {
+            add_to(isa, tail, self.load(isa, at.wrapping_add(inner), last, 0, to));
         }
     }
 
-    /// Lanes `from..to` of a vector at `data[at]`, zeros around them.
+    /// A vector at `data[at]` with zeros outside of lanes `from..to`, which `mask` is of.
     #[inline(always)]
-    fn edge<S: Isa>(&self, isa: S, at: usize, from: usize, to: usize) -> Sum<T, S> {
+    fn load<S: Isa>(&self, isa: S, at: usize, mask: Sum<T, S>, from: usize, to: usize) -> Sum<T, S> {
         let lanes = <Sum<T, S>>::LANES;
-        let step = self.windows[1];
-        if step == 1
-            && let Some(cells) = self.data.get(at..).and_then(|d| d.get(..lanes))
-        {
-            // What is read too much belongs to the neighbouring rows.
-            let all = T::load(isa, cells);
-            if to - from == lanes {
-                return all;
-            }
-            let lane = Vector::load(isa, &T::Acc::LANE_NUMBERS);
-            let behind = Vector::splat(isa, T::Acc::from_usize(from)).le(lane);
-            return all.and(behind.and(lane.lt(Vector::splat(isa, T::Acc::from_usize(to)))));
+        if let Some(cells) = self.data.get(at..).and_then(|d| d.get(..lanes)) {
+            // What is read beyond belongs to the neighbouring rows.
+            return T::load(isa, cells).and(mask);
         }
         let mut cells = [T::Acc::default(); 8];
         for (k, cell) in cells.iter_mut().enumerate().take(to).skip(from) {
-            let at = at.wrapping_add(k.wrapping_mul(step));
-            *cell = self.data.get(at).map_or(T::Acc::default(), |v| v.widen());
+            *cell = self.data.get(at.wrapping_add(k)).map_or(T::Acc::default(), |v| v.widen());
         }
         Vector::load(isa, &cells)
     }
-}
 
-/// Which taps reach an output cell along one axis. With stride s and dilation d every (s / g)-th does, g = gcd(s, d), and
-/// the window moves back by d / g from one to the next.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
-    dilation: usize,
-    stride: NonZeroUsize,
-    step: usize,
-    back: usize,
-}
-
-impl Axis {
+    /// [`add_row`](Self::add_row) of elements that do not lie side by side, cells `from..to`.
     #[inline(always)]
-    pub(super) fn new(dilation: NonZeroUsize, stride: NonZeroUsize) -> Self {
-        let (mut g, mut rest) = (stride, dilation.get());
-        while let Some(divisor) = NonZeroUsize::new(rest) {
-            (rest, g) = (g.get() % divisor, divisor);
+    fn add_spread(&self, at: usize, sums: &mut [T::Acc], from: usize, to: usize) {
+        for (k, sum) in sums.iter_mut().enumerate().take(to).skip(from) {
+            let at = at.wrapping_add(k.wrapping_mul(self.windows[1]));
+            *sum = *sum + self.data.get(at).map_or(T::Acc::default(), |v| v.widen());
         }
-        Self { dilation: dilation.get(), stride, step: stride.get() / g, back: dilation.get() / g }
-    }
-
-    /// The taps of `from..to` whose windows have the padded position `at` as their cell, ascending, each with its window,
-    /// which may lie outside the windows there are.
-    #[inline(always)]
-    pub(super) fn taps(&self, at: usize, [from, to]: [usize; 2]) -> Taps {
-        let rest = at % self.stride;
-        let last = to.min(from.wrapping_add(self.step));
-        let mut tap = from;
-        while tap < last && tap.wrapping_mul(self.dilation) % self.stride != rest {
-            tap = tap.wrapping_add(1);
-        }
-        let to = if tap < last { to } else { tap };
-        let offset = tap.wrapping_mul(self.dilation);
-        let window = if at >= offset {
-            ((at - offset) / self.stride) as isize
-        } else {
-            (((offset - at) / self.stride) as isize).wrapping_neg()
-        };
-        Taps { tap, to, window, step: self.step, back: self.back as isize }
     }
 }
 
-/// Pairs of a tap and its window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Taps {
-    tap: usize,
-    to: usize,
-    window: isize,
-    step: usize,
-    back: isize,
-}
-
-impl Iterator for Taps {
-    type Item = (usize, isize);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<(usize, isize)> {
-        if self.tap >= self.to {
-            return None;
-        }
-        let pair = (self.tap, self.window);
-        self.tap = self.tap.saturating_add(self.step);
-        self.window = self.window.wrapping_sub(self.back);
-        Some(pair)
-    }
+#[inline(always)]
+fn add_to<S: Isa, V: Vector<S>>(isa: S, sums: &mut [V::Elem], v: V) {
+    (V::load(isa, sums) + v).store(sums);
 }

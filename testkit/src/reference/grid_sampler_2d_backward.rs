@@ -126,7 +126,10 @@ fn axis_taps(p: &Problem, g: f64, size: usize) -> Option<(Vec<AxisTap>, f64)> {
         let floor = position.floor();
         let taps = keys(r(position - floor)).into_iter().zip(-1i64..);
         let index = |offset| tap_index(p, floor as i64 + offset, size as i64);
-        return Some((taps.map(|((weight, slope), offset)| (index(offset), weight, Some(slope))).collect(), multiplier));
+        return Some((
+            taps.map(|((weight, slope), offset)| (index(offset), weight, Some(slope))).collect(),
+            multiplier,
+        ));
     }
     let (position, multiplier) = pad(p, position, multiplier, size)?;
     if p.interpolation == Interpolation::Nearest {

@@ -4,7 +4,7 @@ use ubtile_tiling::im2col_backward::Problem;
 
 use super::{Cell, Expected, Sum, at};
 use crate::data::Data;
-use crate::number::{Compute, decode, encode};
+use crate::number::{Compute, encode};
 
 /// `out[n, c, y, x] = Σ grad_output[n, (c*kh + i)*kw + j, a*Lw + b]` with `y = a*sh - ph + i*dh` and `x = b*sw - pw + j*dw`.
 ///
@@ -79,9 +79,8 @@ mod tests {
     fn decoding_follows_the_strides() {
         let spec = problems::Im2col { kernel: [2, 3], padding: [1, 0], dilation: [2, 1], ..Default::default() };
         let plain = spec.problem();
-        let problem = problems::Im2col { inputs: crate::problems::Layout::ChannelsLast, ..spec }.problem();
+        let problem = problems::Im2col { inputs: problems::Layout::ChannelsLast, ..spec }.problem();
         let grad_output = problems::im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(2));
         assert_eq!(run(&problem, &grad_output).cells, run(&plain, &grad_output.to_contiguous()).cells);
-        assert_eq!(decode(Dtype::F32, grad_output.bits(0)), grad_output.number(0));
     }
 }

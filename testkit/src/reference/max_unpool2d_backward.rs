@@ -87,7 +87,7 @@ fn encode_float(to: Dtype, integer: i64) -> u64 {
 mod tests {
     use super::*;
     use crate::problems::MaxUnpool;
-    use crate::{IndexFill, Rng, fill, problems};
+    use crate::{Fill, IndexFill, Rng, problems};
 
     #[test]
     fn picks_and_refuses() {
@@ -109,14 +109,13 @@ mod tests {
     fn random_permutations_keep_all_elements() {
         let problem = MaxUnpool { h: 3, w: 4, out_h: 4, out_w: 3, ..Default::default() }.problem();
         let mut rng = Rng::new(5);
-        let inputs = problems::max_unpool_inputs(&problem, crate::Fill::Specials, IndexFill::Permutation, &mut rng);
+        let inputs = problems::max_unpool_inputs(&problem, Fill::Specials, IndexFill::Permutation, &mut rng);
         let sorted = |data: &Data| {
             let mut bits: Vec<_> = data.offsets().map(|o| data.bits(o)).collect();
             bits.sort_unstable();
             bits
         };
         assert_eq!(sorted(&run(&problem, &inputs).unwrap().to_data()), sorted(&inputs.grad_output));
-        let _ = fill;
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
     use crate::number::encode;
-    use crate::problems::{self, ReplicationPad};
+    use crate::problems::ReplicationPad;
 
     fn ones(spec: &ReplicationPad) -> Vec<f64> {
         let data = Data::from_fn(spec.desc().grad_output, |_| 1.0);
@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn a_single_copy_keeps_its_bits() {
-        let spec = ReplicationPad { n: 1, c: 1, h: 1, w: 3, padding: [1, 0, 0, 0], dtype: Dtype::C64, ..Default::default() };
+        let spec =
+            ReplicationPad { n: 1, c: 1, h: 1, w: 3, padding: [1, 0, 0, 0], dtype: Dtype::C64, ..Default::default() };
         let problem = spec.problem();
         let payload = 0xffa0_1234;
         let grad_output = Data::from_bits_fn(spec.desc().grad_output, |i| match i {
@@ -80,6 +81,5 @@ mod tests {
     fn a_row_of_one_takes_both_pads() {
         let spec = ReplicationPad { n: 2, c: 2, h: 1, w: 1, padding: [3, 2, 1, 4], ..Default::default() };
         assert_eq!(ones(&spec), [36.0; 4]);
-        let _ = problems::Layout::Contiguous;
     }
 }

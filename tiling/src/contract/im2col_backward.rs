@@ -219,7 +219,10 @@ impl Axis {
         let too_large = |attribute, got| ContractError::AttributeTooLarge { attribute, index: axis, got };
         let Self { size, kernel, dilation, padding, stride } = *self;
         let padded = padding.checked_mul(2).and_then(|both| both.checked_add(size));
-        let padded = padded.filter(|&p| isize::try_from(p).is_ok()).ok_or(too_large(Attribute::Padding, padding))?;
+        let Some(padded) = padded.filter(|&padded| isize::try_from(padded).is_ok()) else {
+            let larger = if size > padding { (Attribute::InputSize, size) } else { (Attribute::Padding, padding) };
+            return Err(too_large(larger.0, larger.1));
+        };
         let reach = kernel.saturating_sub(1).checked_mul(dilation);
         let room = reach.and_then(|reach| padded.checked_sub(reach)?.checked_sub(1));
         let room = room.ok_or(too_large(Attribute::Dilation, dilation))?;

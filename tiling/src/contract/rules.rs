@@ -105,19 +105,19 @@ impl<'a> Named<'a> {
         (0..self.rank()).try_for_each(|dim| self.dim_equals(dim, other, dim))
     }
 
-    /// Ours: as many strides as sizes; all sizes multiplied, zeros read as ones, and the span fit `isize` bytes. So any
-    /// product of a tensor's sizes is safe behind the check, also when one of them is 0.
+    /// Ours: as many strides as sizes; all sizes multiplied, and the span, zeros read as ones, fit `isize` bytes. So any
+    /// product of a tensor's sizes and any offset in it are safe behind the check, also when one of the sizes is 0.
     pub(crate) fn addressable(self) -> Result<(), ContractError> {
         let (tensor, got, want) = (self.tensor, self.desc.strides.rank(), self.rank());
         if got != want {
             return Err(ContractError::StrideRank { tensor, got, want });
         }
-        let sizes = self.desc.shape.as_slice().iter();
-        let bytes = sizes.fold(self.desc.dtype.size(), |n, &size| n.saturating_mul(size.max(1)));
-        if isize::try_from(bytes).is_err() || self.desc.span().is_none() {
-            return Err(ContractError::TooLarge { tensor });
-        }
-        Ok(())
+        let sizes = || self.desc.shape.as_slice().iter().map(|&size| size.max(1));
+        let numel = sizes().fold(1usize, usize::saturating_mul);
+        let reach = sizes().zip(self.desc.strides.as_slice()).map(|(size, &stride)| stride.saturating_mul(size - 1));
+        let span = reach.fold(1usize, usize::saturating_add);
+        let bytes = numel.max(span).saturating_mul(self.desc.dtype.size());
+        if isize::try_from(bytes).is_err() { Err(ContractError::TooLarge { tensor }) } else { Ok(()) }
     }
 
     /// Ours: no two indices reach the same element. Conservative: each stride must exceed all that the dimensions with
@@ -130,15 +130,15 @@ impl<'a> Named<'a> {
             let pairs = self.desc.shape.as_slice().iter().zip(self.desc.strides.as_slice());
             pairs.enumerate().filter(|(_, (size, _))| **size > 1).map(|(dim, (&size, &stride))| (stride, dim, size))
         };
-        for (stride, dim, _) in dims() {
+        let least = |stride: usize, dim: usize| {
             let inner = dims().filter(|&(s, d, _)| (s, d) < (stride, dim));
-            let reach = inner.fold(0usize, |n, (s, _, size)| n.saturating_add(s.saturating_mul(size - 1)));
-            if stride <= reach {
-                let want = reach.saturating_add(1);
-                return Err(ContractError::Overlap { tensor: self.tensor, dim, got: stride, want });
-            }
+            inner.fold(1usize, |n, (s, _, size)| n.saturating_add(s.saturating_mul(size - 1)))
+        };
+        // The innermost culprit: the dimensions outside it may only suffer from it.
+        match dims().filter(|&(stride, dim, _)| stride < least(stride, dim)).min() {
+            Some((got, dim, _)) => Err(ContractError::Overlap { tensor: self.tensor, dim, got, want: least(got, dim) }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Shape with leading dimensions of size 1 up to `N`, and its strides. Dimensions of size 1 get the stride that lets

@@ -147,7 +147,7 @@ impl Plan {
             pieces(in_plane, rows)
                 .flat_map(move |rows| pieces([0, plan.problem.w], columns).map(move |columns| (plane, rows, columns)))
         });
-        let [kh, kw] = self.added_taps();
+        let [kh, kw] = self.cut_taps();
         boxes.flat_map(move |(plane, rows, columns)| {
             pieces([0, kh], ti).flat_map(move |i| {
                 pieces([0, kw], tj).map(move |j| plan.tile(plane, rows, columns, [i, j]))
@@ -163,6 +163,12 @@ impl Plan {
         [first_at_or_behind(y, ph, i, dh, sh), first_at_or_behind(x, pw, j, dw, sw)]
     }
 
+    /// All taps that are added, as [`Tile::taps`]: the whole kernel, or nothing where no window has a position.
+    #[must_use]
+    pub fn taps(&self) -> [[usize; 2]; 2] {
+        if self.problem.early_success().is_some() { [[0, 0]; 2] } else { self.problem.kernel.map(|k| [0, k.get()]) }
+    }
+
     /// The type of sums, and whether a tile of a cut kernel keeps them in a box of their own because `out` is of another type.
     #[must_use]
     pub fn sums(&self) -> (Dtype, bool) {
@@ -173,7 +179,7 @@ impl Plan {
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let Size { rows, columns, taps: [ti, tj] } = self.size;
-        let [kh, kw] = self.added_taps();
+        let [kh, kw] = self.cut_taps();
         let used = self.bytes(self.size).unwrap_or(usize::MAX);
         let local = self.common.target.local_bytes;
         let choice = move |name, value: usize, most: usize| {
@@ -208,13 +214,13 @@ impl Plan {
         self.units().share(shares, share)
     }
 
-    /// The kernel as far as it is added: nothing where it has no position.
-    fn added_taps(&self) -> [usize; 2] {
-        if self.problem.early_success().is_some() { [1, 1] } else { self.problem.kernel.map(NonZeroUsize::get) }
+    /// What is cut into parts: the kernel, or one part with nothing in it.
+    fn cut_taps(&self) -> [usize; 2] {
+        self.taps().map(|taps| length(taps).max(1))
     }
 
     fn is_cut(&self, [ti, tj]: [usize; 2]) -> bool {
-        let [kh, kw] = self.added_taps();
+        let [kh, kw] = self.cut_taps();
         ti < kh || tj < kw
     }
 
@@ -242,7 +248,7 @@ impl Plan {
 
     /// The largest tile that fits the local memory.
     fn largest_size(&self) -> Result<Size, PlanError> {
-        let (budget, [kh, kw]) = (self.common.target.local_bytes, self.added_taps());
+        let (budget, [kh, kw]) = (self.common.target.local_bytes, self.cut_taps());
         let (height, width) = (self.problem.h.max(1), self.problem.w.max(1));
         let whole = Size { rows: 1, columns: width, taps: [kh, kw] };
         if let Some(rows) = largest(height, budget, |rows| self.bytes(Size { rows, ..whole })) {
@@ -267,16 +273,16 @@ impl Plan {
 
     fn tile(&self, plane: usize, rows: [usize; 2], columns: [usize; 2], taps: [[usize; 2]; 2]) -> Tile {
         let [[i0, i1], [j0, j1]] = taps;
-        let [kh, kw] = self.added_taps();
         let size = Size { rows: length(rows), columns: length(columns), taps: taps.map(length) };
+        let [i_all, j_all] = self.taps();
         Tile {
             plane,
             rows,
             columns,
-            taps,
+            taps: [[i0, i1.min(i_all[1])], [j0, j1.min(j_all[1])]],
             windows: self.windows(size.rows, size.columns),
             accumulates: i0 > 0 || j0 > 0,
-            last: i1 == kh && j1 == kw,
+            last: i1 >= i_all[1] && j1 >= j_all[1],
             local_bytes: self.bytes(size).unwrap_or(usize::MAX),
         }
     }

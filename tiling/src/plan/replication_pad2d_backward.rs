@@ -1,11 +1,432 @@
-//! Native plan of ReplicationPad2dBackward.
+//! Native plan of ReplicationPad2dBackward: a tile is a box of the output with the box of `grad_output` that folds into it.
+//!
+//! Neighbouring output boxes read disjoint boxes of `grad_output`, so no cut reads anything twice, and there are no
+//! intermediates: the workspace is always empty. A tile is as many whole planes as fit the local memory, else rows, else
+//! columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
+//! for a single cell that is still too much, columns ascending.
 
-use super::Common;
+use core::ops::Range;
+
+use super::shares::{Units, at_least_1, buffer_bytes, largest, length};
+use super::{Bound, Choice, Common, Phase, Price};
 use crate::replication_pad2d_backward::Problem;
+use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
+
+/// Columns are cut before sums are made in parts as long as this many blocks of a row stay together.
+const LEAST_BLOCKS: usize = 8;
+
+/// One direction of the padding: which of its positions fold into a position of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Positions of the image.
+    pub size: usize,
+    /// Positions of `grad_output`.
+    pub padded: usize,
+    /// Positions in front of the image; negative where it is cropped.
+    pub before: isize,
+}
+
+impl Axis {
+    /// First position, and one past the last, of `grad_output` that folds into position `at` of the image. Empty where the
+    /// forward pass cropped it.
+    #[must_use]
+    #[inline]
+    pub const fn sources(&self, at: usize) -> [usize; 2] {
+        self.sources_of([at, at.saturating_add(1)])
+    }
+
+    /// The same for the positions from the first to one past the last of a run that is not empty.
+    #[must_use]
+    #[inline]
+    pub const fn sources_of(&self, [start, end]: [usize; 2]) -> [usize; 2] {
+        let first = if start == 0 { 0 } else { self.moved(start) };
+        let last = if end >= self.size { self.padded } else { self.moved(end) };
+        [first, if last < first { first } else { last }]
+    }
+
+    /// The positions of a run that have one source each, `before` further on, whatever else folds into the outermost of
+    /// them; the others of the run were cropped or are the outermost.
+    #[must_use]
+    #[inline]
+    pub const fn copied(&self, [start, end]: [usize; 2]) -> [usize; 2] {
+        let cropped = if self.before < 0 { self.before.unsigned_abs() } else { 0 };
+        let reached = self.padded.saturating_add_signed(self.before.saturating_neg());
+        let first = if start > cropped { start } else { cropped };
+        let last = if end < reached { end } else { reached };
+        let first = if first < end { first } else { end };
+        [first, if last < first { first } else { last }]
+    }
+
+    /// Where a position of the image lies in `grad_output`, moved into it.
+    const fn moved(&self, at: usize) -> usize {
+        // The check keeps the sum within `isize`.
+        let moved = (at as isize).saturating_add(self.before);
+        let moved = if moved < 0 { 0 } else { moved.unsigned_abs() };
+        if moved < self.padded { moved } else { self.padded }
+    }
+
+    /// The most positions that fold into one.
+    fn most_sources(&self) -> usize {
+        // All but the outermost have at most one.
+        length(self.sources(0)).max(length(self.sources(self.size.saturating_sub(1)))).max(1)
+    }
+}
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    /// Whole planes of a tile; 0 where not even one fits.
+    planes: usize,
 }
+
+/// A box of planes of `grad_input`, and the box of `grad_output` that folds into it: all that does, or a part of it.
+///
+/// The local boxes are `[planes, rows, columns]` without gaps. A part leaves its sums behind for the next one, in the type
+/// [`Plan::sums_dtype`]: first that of the cell, over the columns so far, then those of the columns of its source box, over the
+/// rows so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// First plane, `n * C + c`, and one past the last. Several planes are whole ones.
+    pub planes: [usize; 2],
+    /// Rows of the output box.
+    pub rows: [usize; 2],
+    /// Columns of the output box.
+    pub columns: [usize; 2],
+    /// Rows of `grad_output`; none where all were cropped.
+    pub source_rows: [usize; 2],
+    /// Columns of `grad_output`.
+    pub source_columns: [usize; 2],
+    /// Whether the tile before this one began the same sums.
+    pub accumulates: bool,
+    /// Whether the output box is complete behind it, and written.
+    pub last: bool,
+    local_bytes: usize,
+}
+
+impl Tile {
+    /// Bytes of its boxes and sums, each row of a box in whole blocks of the target.
+    #[must_use]
+    pub const fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+
+    /// Cells of the output box.
+    #[must_use]
+    pub const fn cells(&self) -> usize {
+        length(self.planes).saturating_mul(length(self.rows).saturating_mul(length(self.columns)))
+    }
+
+    /// Cells of the source box.
+    #[must_use]
+    pub const fn input_cells(&self) -> usize {
+        length(self.planes).saturating_mul(length(self.source_rows).saturating_mul(length(self.source_columns)))
+    }
+
+    /// Whether its sums are made in parts.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        self.accumulates || !self.last
+    }
+
+    /// Cells that its sums take, in the compute type: none unless it is a part.
+    #[must_use]
+    pub const fn sums(&self) -> usize {
+        if self.is_part() { length(self.source_columns).saturating_add(1) } else { 0 }
+    }
+}
+
+/// Plans a problem.
+///
+/// # Errors
+/// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum.
+pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let mut plan = Plan { problem: *problem, common: Common::new(target, options), planes: 0 };
+    let budget = plan.common.target.local_bytes;
+    let (whole, part) =
+        (plan.whole([plan.rows(), plan.columns()].map(|a| a.most_sources()), [1, 1]), plan.part([1, 1], 1));
+    let want = whole.into_iter().chain(part).min().ok_or(PlanError::TooLarge)?;
+    if want > budget {
+        return Err(PlanError::LocalBytes { got: budget, want });
+    }
+    if problem.early_success().is_none() {
+        plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
+        plan.planes = largest(problem.n.saturating_mul(problem.c), budget, |n| plan.planes_bytes(n)).unwrap_or(0);
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// What it solves.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// What it is for, options applied.
+    #[must_use]
+    pub const fn target(&self) -> &TargetSpec {
+        &self.common.target
+    }
+
+    /// Cores that it uses.
+    #[must_use]
+    pub const fn block_dim(&self) -> usize {
+        self.common.block_dim
+    }
+
+    /// Its intermediates: none.
+    #[must_use]
+    pub const fn workspace(&self) -> &Workspace {
+        &self.common.workspace
+    }
+
+    /// Bytes of workspace: 0.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> usize {
+        self.common.workspace.bytes()
+    }
+
+    /// `compute`, or `zero` where there are no images.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
+        let compute = Phase { name: "compute", shares: self.common.block_dim };
+        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+    }
+
+    /// The elements of `grad_input` from the first to one past the last that a share writes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_range(&self, phase: usize, share: usize) -> Range<usize> {
+        self.units().elements(&self.share_rows(phase, share))
+    }
+
+    /// The tiles of a share, in order: planes, rows, columns, parts of the sums.
+    pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
+        let Range { start, end } = self.share_rows(phase, share);
+        Tiles { plan: *self, row: start, end, column: 0, done: [0, 0] }
+    }
+
+    /// How rows of `grad_output` fold into rows of `grad_input`.
+    #[must_use]
+    pub fn rows(&self) -> Axis {
+        Axis { size: self.problem.h, padded: self.problem.padded_h, before: self.problem.top }
+    }
+
+    /// How columns of `grad_output` fold into columns of `grad_input`.
+    #[must_use]
+    pub fn columns(&self) -> Axis {
+        Axis { size: self.problem.w, padded: self.problem.padded_w, before: self.problem.left }
+    }
+
+    /// The type of the sums of a tile that is a part: F32 or F64, or C64 or C128 for complex tensors.
+    #[must_use]
+    pub fn sums_dtype(&self) -> Dtype {
+        match self.problem.dtype {
+            complex @ (Dtype::C64 | Dtype::C128) => complex,
+            Dtype::F64 => Dtype::F64,
+            _ => Dtype::F32,
+        }
+    }
+
+    /// Why it is what it is. Sizes of tiles are those inside the image, where nothing is folded.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let (local, planes) = (self.common.target.local_bytes, self.problem.n.saturating_mul(self.problem.c));
+        let choice = |name, value: usize, most: usize, bytes: Option<usize>| {
+            let (bound, limit, used) = if value >= most {
+                (Bound::Work, most, value)
+            } else {
+                (Bound::LocalBytes, local, bytes.unwrap_or(usize::MAX))
+            };
+            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
+        };
+        let (height, width) = (self.problem.h, self.problem.w);
+        let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
+        let rows = largest(height, local, |rows| bytes(rows, width.max(self.problem.padded_w)));
+        let columns = largest(width, local, |columns| bytes(1, columns)).unwrap_or(1);
+        let tile = if self.planes > 0 {
+            choice("tile_planes", self.planes, planes, self.planes_bytes(self.planes))
+        } else if let Some(rows) = rows {
+            choice("tile_rows", rows, height, bytes(rows, width))
+        } else {
+            choice("tile_columns", columns, width, bytes(1, columns))
+        };
+        [self.common.block_dim_choice(), tile].into_iter()
+    }
+
+    /// What a workspace limit costs: nothing.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
+        core::iter::empty()
+    }
+
+    fn units(&self) -> Units {
+        let shape = [self.problem.n, self.problem.c, self.problem.h, self.problem.w];
+        Units::new(shape, self.problem.grad_input_strides, 3)
+    }
+
+    /// Rows of `grad_input`, counted over all planes, that a share makes.
+    fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
+        let shares = at_least_1(self.common.block_dim);
+        if phase > 0 || share >= shares.get() {
+            return 0..0;
+        }
+        self.units().share(shares, share)
+    }
+
+    /// Bytes of a box of so many rows and columns.
+    fn box_bytes(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
+        rows.checked_mul(buffer_bytes(columns, self.problem.dtype.size(), self.common.target.block_bytes)?)
+    }
+
+    /// Bytes of a tile of a plane that reads all that folds into it.
+    fn whole(&self, source: [usize; 2], out: [usize; 2]) -> Option<usize> {
+        self.box_bytes(source)?.checked_add(self.box_bytes(out)?)
+    }
+
+    /// Bytes of a tile of whole planes.
+    fn planes_bytes(&self, planes: usize) -> Option<usize> {
+        let (rows, columns) = (self.rows(), self.columns());
+        self.whole([rows.padded, columns.padded], [rows.size, columns.size])?.checked_mul(planes)
+    }
+
+    /// Bytes of a tile of a row that leaves sums behind.
+    fn part(&self, source: [usize; 2], columns: usize) -> Option<usize> {
+        let [_, sums] = source;
+        let block = self.common.target.block_bytes;
+        let sums = buffer_bytes(sums.checked_add(1)?, self.sums_dtype().size(), block)?;
+        self.whole(source, [1, columns])?.checked_add(sums)
+    }
+
+    /// The largest box whose first cell is (`row`, `column`), and how much of its sources one tile reads.
+    fn group(&self, row: usize, column: usize, rows_left: usize) -> Group {
+        let budget = self.common.target.local_bytes;
+        let sources = |rows: usize, columns: usize| {
+            [
+                length(self.rows().sources_of([row, row.saturating_add(rows)])),
+                length(self.columns().sources_of([column, column.saturating_add(columns)])),
+            ]
+        };
+        let whole = |rows, columns| self.whole(sources(rows, columns), [rows, columns]);
+        let columns_left = self.problem.w.saturating_sub(column);
+
+        if column == 0
+            && let Some(rows) = largest(rows_left, budget, |rows| whole(rows, columns_left))
+        {
+            return Group { rows, columns: columns_left, part: sources(rows, columns_left) };
+        }
+        let in_parts = |columns| {
+            self.part([1, length(self.columns().sources_of([column, column.saturating_add(columns)]))], columns)
+        };
+        let uncut = largest(columns_left, budget, |columns| whole(1, columns));
+        let cut = largest(columns_left, budget, in_parts);
+        let least = self.common.target.block_bytes.saturating_mul(LEAST_BLOCKS) / self.problem.dtype.size().max(1);
+        match (uncut, cut) {
+            (Some(columns), cut) if columns >= cut.unwrap_or(0).min(least) => {
+                Group { rows: 1, columns, part: sources(1, columns) }
+            }
+            (_, Some(columns)) => {
+                let [most, width] = sources(1, columns);
+                let rows = largest(most, budget, |rows| self.part([rows, width], columns)).unwrap_or(1);
+                Group { rows: 1, columns, part: [rows, width] }
+            }
+            _ => {
+                let [_, width] = sources(1, 1);
+                let columns = largest(width, budget, |columns| self.part([1, columns], 1)).unwrap_or(1);
+                Group { rows: 1, columns: 1, part: [1, columns] }
+            }
+        }
+    }
+}
+
+/// A box of a plane and the rows and columns of its sources that one tile reads.
+struct Group {
+    rows: usize,
+    columns: usize,
+    part: [usize; 2],
+}
+
+/// Walks the rows of a share.
+#[derive(Clone, Debug)]
+struct Tiles {
+    plan: Plan,
+    /// Next row, counted over all planes.
+    row: usize,
+    /// One past the last row.
+    end: usize,
+    /// Next column of the row.
+    column: usize,
+    /// Rows and columns of the box's sources that are done.
+    done: [usize; 2],
+}
+
+impl Iterator for Tiles {
+    type Item = Tile;
+
+    fn next(&mut self) -> Option<Tile> {
+        if self.row >= self.end {
+            return None;
+        }
+        let plan = &self.plan;
+        let height = at_least_1(plan.problem.h);
+        let (plane, row) = (self.row / height, self.row % height);
+        let left = self.end.saturating_sub(self.row);
+
+        let planes = if row == 0 { plan.planes.min(left / height) } else { 0 };
+        if planes > 0 {
+            self.row = self.row.saturating_add(planes.saturating_mul(height.get()));
+            let (rows, columns) = (plan.rows(), plan.columns());
+            return Some(Tile {
+                planes: [plane, plane.saturating_add(planes)],
+                rows: [0, rows.size],
+                columns: [0, columns.size],
+                source_rows: [0, rows.padded],
+                source_columns: [0, columns.padded],
+                accumulates: false,
+                last: true,
+                local_bytes: plan.planes_bytes(planes).unwrap_or(usize::MAX),
+            });
+        }
+
+        let group = plan.group(row, self.column, left.min(height.get().saturating_sub(row)));
+        let rows = [row, row.saturating_add(group.rows)];
+        let columns = [self.column, self.column.saturating_add(group.columns)];
+        let all = [plan.rows().sources_of(rows), plan.columns().sources_of(columns)];
+        let ([[top, bottom], [left, right]], [done_rows, done_columns], [part_rows, part_columns]) =
+            (all, self.done, group.part);
+        let from = [top.saturating_add(done_rows), left.saturating_add(done_columns)];
+        let to = [from[0].saturating_add(part_rows).min(bottom), from[1].saturating_add(part_columns).min(right)];
+        let (rows_end, columns_end) = (to[0] >= bottom, to[1] >= right);
+
+        // Rows of a part of the columns, the next columns, the next box.
+        self.done = match (rows_end, columns_end) {
+            (false, _) => [done_rows.saturating_add(part_rows), done_columns],
+            (true, false) => [0, done_columns.saturating_add(part_columns)],
+            (true, true) => [0, 0],
+        };
+        if rows_end && columns_end {
+            self.column = columns[1];
+            if self.column >= plan.problem.w {
+                (self.row, self.column) = (self.row.saturating_add(group.rows), 0);
+            }
+        }
+        let mut tile = Tile {
+            planes: [plane, plane.saturating_add(1)],
+            rows,
+            columns,
+            source_rows: [from[0], to[0]],
+            source_columns: [from[1], to[1]],
+            accumulates: done_rows > 0 || done_columns > 0,
+            last: rows_end && columns_end,
+            local_bytes: 0,
+        };
+        let source = [length(tile.source_rows), length(tile.source_columns)];
+        let bytes = if tile.is_part() {
+            plan.part(source, group.columns)
+        } else {
+            plan.whole(source, [group.rows, group.columns])
+        };
+        tile.local_bytes = bytes.unwrap_or(usize::MAX);
+        Some(tile)
+    }
+}
+
+impl core::iter::FusedIterator for Tiles {}

@@ -25,6 +25,16 @@ pub(crate) fn buffer_bytes(elements: usize, size: usize, block_bytes: usize) -> 
     elements.checked_mul(size)?.checked_next_multiple_of(block_bytes.max(1))
 }
 
+/// Length of a range that is given by its first and one past its last.
+pub(crate) const fn length([start, end]: [usize; 2]) -> usize {
+    end.saturating_sub(start)
+}
+
+/// For divisors: 1 in place of 0.
+pub(crate) fn at_least_1(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
+}
+
 /// An output seen as *units*, the indices of its first `dims` dimensions in order: images (1), planes (2) or rows (3).
 ///
 /// Runs of whole *grains* reach disjoint intervals of elements, in the order of the units, so that `split_at_mut` can hand
@@ -58,12 +68,12 @@ impl Units {
     /// Units that only one share can own.
     pub(crate) fn grain(&self) -> NonZeroUsize {
         let inner = self.shape.iter().take(self.dims).skip(self.outer);
-        NonZeroUsize::new(inner.fold(1, |n, &size| n.saturating_mul(size))).unwrap_or(NonZeroUsize::MIN)
+        at_least_1(inner.fold(1, |n, &size| n.saturating_mul(size)))
     }
 
     /// How many shares `cores` cores make of it: at least 1, at most one per grain.
     pub(crate) fn shares(&self, cores: usize) -> NonZeroUsize {
-        NonZeroUsize::new(cores.min(self.count() / self.grain())).unwrap_or(NonZeroUsize::MIN)
+        at_least_1(cores.min(self.count() / self.grain()))
     }
 
     /// The units of share `i` of `shares`, whole grains.
@@ -87,7 +97,7 @@ impl Units {
     pub(crate) fn index(&self, unit: usize) -> [usize; 4] {
         let (mut index, mut rest) = ([0; 4], unit);
         for (i, &size) in index.iter_mut().zip(&self.shape).take(self.dims).rev() {
-            let size = NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN);
+            let size = at_least_1(size);
             (*i, rest) = (rest % size, rest / size);
         }
         index

@@ -1,0 +1,162 @@
+"""The cases of the comparison: what each operator runs on, ours and PyTorch's way.
+
+A case is (operator, dtype, name, make). `make(generator)` gives the input tensors by ubtile's names, ubtile's options, and
+PyTorch's call in its eager form and in the form that writes into ready outputs.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+import torch
+
+aten = torch.ops.aten
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32}
+
+
+@dataclass
+class Call:
+    inputs: dict
+    options: list
+    eager: Callable
+    into: Callable
+    compiled: Callable | None = None
+
+
+@dataclass
+class Case:
+    operator: str
+    group: str
+    dtype: str
+    name: str
+    make: Callable
+
+    def call(self) -> Call:
+        return self.make(DTYPES[self.dtype], torch.Generator().manual_seed(7))
+
+
+def values(shape, dtype, generator):
+    if dtype.is_floating_point:
+        return torch.randn(shape, generator=generator).to(dtype)
+    return torch.randint(-100, 100, shape, generator=generator).to(dtype)
+
+
+def grid_sampler(n, c, h, w, ho, wo, smooth, mode="bilinear", padding="zeros"):
+    def make(dtype, generator):
+        go, x = values((n, c, ho, wo), dtype, generator), values((n, c, h, w), dtype, generator)
+        if smooth:
+            theta = torch.tensor([[0.95, 0.08, 0.02], [-0.06, 0.97, -0.03]]).repeat(n, 1, 1)
+            grid = torch.nn.functional.affine_grid(theta, (n, c, ho, wo), align_corners=False)
+        else:
+            grid = torch.rand((n, ho, wo, 2), generator=generator) * 2.2 - 1.1
+        grid = grid.to(dtype).contiguous()
+        i, p = ["bilinear", "nearest", "bicubic"].index(mode), ["zeros", "border", "reflection"].index(padding)
+        dx, dg = torch.empty_like(x), torch.empty_like(grid)
+
+        def half_by_f32():
+            # The kernel for halves aborts on large inputs; casts around the f32 call do not.
+            a, b = aten.grid_sampler_2d_backward(go.float(), x.float(), grid.float(), i, p, False, [True, True])
+            return a.to(dtype), b.to(dtype)
+
+        def eager():
+            return aten.grid_sampler_2d_backward(go, x, grid, i, p, False, [True, True])
+
+        def into():
+            return aten.grid_sampler_2d_backward.out(go, x, grid, i, p, False, [True, True], out0=dx, out1=dg)
+
+        if dtype in (torch.float16, torch.bfloat16):
+            eager = into = half_by_f32
+        return Call(
+            {"grad_output": go, "input": x, "grid": grid},
+            ["--interpolation", mode, "--padding-mode", padding],
+            eager,
+            into,
+        )
+
+    return make
+
+
+def max_unpool(n, c, h, w, factor):
+    def make(dtype, generator):
+        oh, ow = h * factor, w * factor
+        go = values((n, c, oh, ow), dtype, generator)
+        y = torch.arange(h).view(1, 1, h, 1) * factor + torch.randint(0, factor, (n, c, h, w), generator=generator)
+        x = torch.arange(w).view(1, 1, 1, w) * factor + torch.randint(0, factor, (n, c, h, w), generator=generator)
+        indices = (y * ow + x).contiguous()
+        flat, positions = go.view(n, c, oh * ow), indices.view(n, c, h * w)
+        out = torch.empty((n, c, h * w), dtype=dtype)
+        return Call(
+            {"grad_output": go, "indices": indices},
+            [],
+            lambda: torch.gather(flat, 2, positions),
+            lambda: torch.gather(flat, 2, positions, out=out),
+        )
+
+    return make
+
+
+def replication_pad(n, c, h, w, left, right, top, bottom):
+    def make(dtype, generator):
+        go = values((n, c, h + top + bottom, w + left + right), dtype, generator)
+        x = torch.empty((n, c, h, w), dtype=dtype)
+        pads = [left, right, top, bottom]
+        out = torch.empty_like(x)
+        return Call(
+            {"grad_output": go},
+            ["--padding", ",".join(map(str, pads))],
+            lambda: aten.replication_pad2d_backward(go, x, pads),
+            lambda: aten.replication_pad2d_backward.grad_input(go, x, pads, grad_input=out),
+        )
+
+    return make
+
+
+def im2col(n, c, h, w, k, s=1, p=0, d=1):
+    def make(dtype, generator):
+        lh, lw = ((e + 2 * p - d * (k - 1) - 1) // s + 1 for e in (h, w))
+        go = values((n, c * k * k, lh * lw), dtype, generator)
+        out = torch.empty((n, c, h, w), dtype=dtype)
+        args = ([h, w], [k, k], [d, d], [p, p], [s, s])
+        compiled = torch.compile(lambda t: aten.col2im(t, *args), dynamic=False)
+        option = lambda name, v: [f"--{name}", f"{v},{v}"]
+        return Call(
+            {"grad_output": go},
+            ["--input-size", f"{h},{w}", *option("kernel-size", k), *option("dilation", d), *option("padding", p)]
+            + option("stride", s),
+            lambda: aten.col2im(go, *args),
+            lambda: aten.col2im.out(go, *args, out=out),
+            lambda: compiled(go),
+        )
+
+    return make
+
+
+def all_cases():
+    cases = []
+
+    def add(operator, group, dtypes, name, make):
+        cases.extend(Case(operator, group, dtype, name, make) for dtype in dtypes)
+
+    floats = ["f32", "f64", "f16", "bf16"]
+    gs = "grid-sampler-2d-backward"
+    wide = [(4, 64, 64, 64), (8, 256, 32, 32), (2, 32, 256, 256), (32, 8, 28, 28), (1, 64, 127, 131), (1, 256, 7, 7)]
+    few = [(1, 1, 700, 500), (1, 3, 512, 512), (4, 2, 256, 320), (32, 1, 28, 28), (2, 4, 1024, 1024)]
+    for group, shapes in (("8 channels or more", wide), ("1-4 channels", few)):
+        for n, c, h, w in shapes:
+            for smooth in (True, False):
+                name = f"({n},{c},{h},{w}) {'smooth' if smooth else 'random'}"
+                add(gs, group, floats, name, grid_sampler(n, c, h, w, h, w, smooth))
+    for mode, padding in (("nearest", "zeros"), ("bicubic", "zeros"), ("bilinear", "border"), ("bilinear", "reflection")):
+        add(gs, "8 channels or more", ["f32"], f"(4,64,64,64) {mode} {padding}",
+            grid_sampler(4, 64, 64, 64, 64, 64, True, mode, padding))
+        add(gs, "1-4 channels", ["f32"], f"(1,3,512,512) {mode} {padding}",
+            grid_sampler(1, 3, 512, 512, 512, 512, True, mode, padding))
+    for n, c, h, w, f in ((8, 64, 56, 56, 2), (1, 64, 113, 113, 2), (16, 512, 7, 7, 2), (2, 64, 256, 256, 2), (32, 64, 14, 14, 3)):
+        add("max-unpool2d-backward", "all", [*floats, "i32"], f"({n},{c},{h},{w}) x{f}", max_unpool(n, c, h, w, f))
+    for n, c, h, w, *pads in ((8, 64, 56, 56, 1, 1, 1, 1), (1, 3, 1024, 1024, 8, 8, 8, 8), (32, 256, 14, 14, 1, 1, 1, 1),
+                              (4, 64, 127, 131, 3, 3, 3, 3), (1, 64, 512, 512, 1, 2, 3, 4), (16, 512, 7, 7, 2, 2, 2, 2)):
+        name = f"({n},{c},{h},{w}) pad {','.join(map(str, pads))}"
+        add("replication-pad2d-backward", "all", floats, name, replication_pad(n, c, h, w, *pads))
+    for n, c, h, w, k, s, p in ((8, 64, 56, 56, 3, 1, 1), (8, 64, 56, 56, 3, 2, 1), (4, 16, 128, 128, 7, 2, 3), (1, 32, 224, 224, 5, 1, 2),
+                                (16, 128, 14, 14, 3, 1, 1), (32, 64, 7, 7, 3, 1, 1), (1, 3, 512, 512, 4, 3, 0), (2, 32, 113, 97, 2, 2, 0)):
+        add("im2col-backward", "all", floats, f"({n},{c},{h},{w}) k{k} s{s} p{p}", im2col(n, c, h, w, k, s, p))
+    return cases

@@ -1,0 +1,265 @@
+//! From the command line and the shapes of tensors to a problem: defaults, and what follows from the rest.
+
+use std::path::PathBuf;
+
+use ubtile_tiling::{
+    ContractError, Dtype, Operator, Problem, Tensor, TensorDesc, TooManyDims, grid_sampler_2d_backward,
+    im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
+};
+
+use crate::args::{Attributes, ContractArgs, DtypeOf, GridSampler, Im2col, List, MaxUnpool, Named, ReplicationPad};
+use crate::error::Error;
+use crate::tensors::Input;
+
+impl Attributes {
+    /// Which operator they are of.
+    pub(crate) const fn operator(&self) -> Operator {
+        match self {
+            Self::GridSampler2dBackward(_) => Operator::GridSampler2dBackward,
+            Self::MaxUnpool2dBackward(_) => Operator::MaxUnpool2dBackward,
+            Self::ReplicationPad2dBackward(_) => Operator::ReplicationPad2dBackward,
+            Self::Im2colBackward(_) => Operator::Im2colBackward,
+        }
+    }
+}
+
+/// The inputs that may be stated, in a file or by shape.
+const fn inputs(operator: Operator) -> &'static [Tensor] {
+    match operator {
+        Operator::GridSampler2dBackward => &[Tensor::GradOutput, Tensor::Input, Tensor::Grid],
+        Operator::MaxUnpool2dBackward => &[Tensor::GradOutput, Tensor::Indices, Tensor::SelfTensor],
+        Operator::ReplicationPad2dBackward => &[Tensor::GradOutput, Tensor::SelfTensor],
+        Operator::Im2colBackward => &[Tensor::GradOutput],
+    }
+}
+
+/// What is known of the inputs.
+#[derive(Debug)]
+pub(crate) struct Described {
+    tensors: Vec<(Tensor, TensorDesc)>,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// The tensors of a file. All that is read must be there.
+    File { path: PathBuf, names: Vec<String> },
+    /// Shapes on the command line, and these dtypes.
+    Options(Vec<DtypeOf>),
+}
+
+impl Described {
+    /// Looks at the headers of a file.
+    pub(crate) fn in_file(operator: Operator, file: &mut Input) -> Result<Self, Error> {
+        let mut tensors = Vec::new();
+        for &tensor in inputs(operator) {
+            tensors.extend(file.desc(tensor)?.map(|desc| (tensor, desc)));
+        }
+        Ok(Self { tensors, source: Source::File { path: file.path().into(), names: file.names() } })
+    }
+
+    /// Takes shapes and dtypes from the command line.
+    pub(crate) fn by_shape(
+        operator: Operator,
+        shapes: &[Named<List<usize>>],
+        dtypes: Vec<DtypeOf>,
+    ) -> Result<Self, Error> {
+        let find = |option: &str, name: &str| {
+            let found = inputs(operator).iter().find(|tensor| tensor.name() == name);
+            found.copied().ok_or_else(|| {
+                let names: Vec<_> = inputs(operator).iter().map(|tensor| tensor.name()).collect();
+                Error::Usage(format!("--{option} {name}: the inputs of {operator} are {}", names.join(", ")))
+            })
+        };
+        for name in dtypes.iter().filter_map(|d| d.name.as_deref()) {
+            find("dtype", name)?;
+        }
+        let mut tensors: Vec<(Tensor, TensorDesc)> = Vec::new();
+        for Named { name, value } in shapes {
+            let tensor = find("shape", name)?;
+            if tensors.iter().any(|(t, _)| *t == tensor) {
+                return Err(Error::Usage(format!("--shape {name} is given twice")));
+            }
+            let desc = TensorDesc::contiguous(dtype_of(tensor, &dtypes), &value.0);
+            tensors.push((tensor, desc.map_err(|e| Error::Usage(format!("--shape {name}: {e}")))?));
+        }
+        Ok(Self { tensors, source: Source::Options(dtypes) })
+    }
+
+    fn get(&self, tensor: Tensor) -> Option<TensorDesc> {
+        self.tensors.iter().find(|(t, _)| *t == tensor).map(|(_, desc)| *desc)
+    }
+
+    /// A tensor that is stated or, without a file, one of the shape that follows from the others.
+    fn or_following(&self, tensor: Tensor, shape: Option<Vec<usize>>) -> Result<TensorDesc, Error> {
+        if let Some(desc) = self.get(tensor) {
+            return Ok(desc);
+        }
+        match (&self.source, shape) {
+            (Source::Options(dtypes), Some(shape)) => contiguous(dtype_of(tensor, dtypes), &shape),
+            (Source::Options(_), None) => {
+                Err(Error::Usage(format!("--shape {tensor}=DIMS is missing: it does not follow from the rest")))
+            }
+            (Source::File { path, names }, _) => {
+                let has = if names.is_empty() { "no tensors".into() } else { names.join(", ") };
+                Err(Error::tensor(path, tensor.name(), format_args!("is missing, the file has {has}")))
+            }
+        }
+    }
+}
+
+/// The last `--dtype` of that name, else the last without a name, else the default.
+fn dtype_of(tensor: Tensor, dtypes: &[DtypeOf]) -> Dtype {
+    let last = |name: Option<&str>| dtypes.iter().rev().find(|d| d.name.as_deref() == name).map(|d| d.dtype);
+    last(Some(tensor.name())).unwrap_or_else(|| match tensor {
+        Tensor::Indices => Dtype::I64,
+        _ => last(None).unwrap_or(Dtype::F32),
+    })
+}
+
+/// Describes the problem and checks it.
+pub(crate) fn problem(
+    attributes: &Attributes,
+    inputs: &Described,
+    contract: &ContractArgs,
+) -> Result<Problem, Error> {
+    let (product, edition) = (contract.product, contract.edition);
+    let refused = |e: ContractError| {
+        let status = e.status();
+        Error::Unusable(format!("{e} (aclnn status {} {})", status.code(), status.name()))
+    };
+    match attributes {
+        Attributes::GridSampler2dBackward(attributes) => {
+            let desc = grid_sampler(attributes, inputs)?;
+            grid_sampler_2d_backward::check(&desc, product, edition).map(Problem::GridSampler2dBackward)
+        }
+        Attributes::MaxUnpool2dBackward(attributes) => {
+            let (tensors, output_size) = max_unpool(attributes, inputs)?;
+            let desc = max_unpool2d_backward::Desc { output_size: &output_size, ..tensors };
+            max_unpool2d_backward::check(&desc, product, edition).map(Problem::MaxUnpool2dBackward)
+        }
+        Attributes::ReplicationPad2dBackward(attributes) => {
+            let desc = replication_pad(attributes, inputs)?;
+            replication_pad2d_backward::check(&desc, product, edition).map(Problem::ReplicationPad2dBackward)
+        }
+        Attributes::Im2colBackward(attributes) => {
+            let desc = im2col(attributes, inputs)?;
+            im2col_backward::check(&desc, product, edition).map(Problem::Im2colBackward)
+        }
+    }
+    .map_err(refused)
+}
+
+fn grid_sampler<'a>(
+    attributes: &'a GridSampler,
+    inputs: &Described,
+) -> Result<grid_sampler_2d_backward::Desc<'a>, Error> {
+    let input = inputs.or_following(Tensor::Input, None)?;
+    let points = inputs.get(Tensor::GradOutput).map(|grad_output| {
+        let [n, _, h, w] = first_sizes(&grad_output);
+        vec![n, h, w, 2]
+    });
+    let grid = inputs.or_following(Tensor::Grid, points)?;
+    let ([n, c, ..], [_, h, w, _]) = (first_sizes(&input), first_sizes(&grid));
+    let grad_output = inputs.or_following(Tensor::GradOutput, Some(vec![n, c, h, w]))?;
+    Ok(grid_sampler_2d_backward::Desc {
+        grad_output,
+        input,
+        grid,
+        input_grad: input,
+        grid_grad: grid,
+        interpolation: attributes.interpolation,
+        padding_mode: attributes.padding_mode,
+        align_corners: attributes.align_corners,
+        output_mask: &attributes.output_mask.0,
+    })
+}
+
+/// The tensors, and the output size apart from them.
+fn max_unpool(
+    attributes: &MaxUnpool,
+    inputs: &Described,
+) -> Result<(max_unpool2d_backward::Desc<'static>, Vec<i64>), Error> {
+    let size = attributes.output_size.as_ref().map(|size| size.0.clone());
+    let self_tensor = inputs.get(Tensor::SelfTensor);
+    let indices = inputs.or_following(Tensor::Indices, self_tensor.map(|t| t.shape.as_slice().to_vec()))?;
+    let unpooled = size.as_ref().map(|size| with_last(&indices, size));
+    let grad_output = inputs.or_following(Tensor::GradOutput, unpooled)?;
+    let self_tensor = self_tensor.unwrap_or(TensorDesc { dtype: grad_output.dtype, ..indices });
+    let out = TensorDesc { dtype: attributes.out_dtype.unwrap_or(grad_output.dtype), ..self_tensor };
+    let output_size = size.unwrap_or_else(|| last_sizes(&grad_output));
+    Ok((max_unpool2d_backward::Desc { grad_output, self_tensor, indices, output_size: &[], out }, output_size))
+}
+
+fn replication_pad<'a>(
+    attributes: &'a ReplicationPad,
+    inputs: &Described,
+) -> Result<replication_pad2d_backward::Desc<'a>, Error> {
+    let padding = &attributes.padding.0;
+    let [left, right, top, bottom] = [0, 1, 2, 3].map(|i| padding.get(i).copied().unwrap_or(0));
+    let around = [top.saturating_add(bottom), left.saturating_add(right)];
+    let padded = |like: &TensorDesc, sign: i64| {
+        let sizes = last_sizes(like).into_iter().zip(around);
+        let sizes: Vec<_> = sizes.map(|(size, added)| size.saturating_add(added.saturating_mul(sign))).collect();
+        with_last(like, &sizes)
+    };
+    let self_tensor = inputs.get(Tensor::SelfTensor);
+    let grad_output = inputs.or_following(Tensor::GradOutput, self_tensor.map(|like| padded(&like, 1)))?;
+    let self_tensor = match self_tensor {
+        Some(self_tensor) => self_tensor,
+        None => contiguous(grad_output.dtype, &padded(&grad_output, -1))?,
+    };
+    Ok(replication_pad2d_backward::Desc { grad_output, self_tensor, padding, grad_input: self_tensor })
+}
+
+fn im2col<'a>(attributes: &'a Im2col, inputs: &Described) -> Result<im2col_backward::Desc<'a>, Error> {
+    let Im2col { input_size, kernel_size, dilation, padding, stride, out_dtype } = attributes;
+    let grad_output = inputs.or_following(Tensor::GradOutput, None)?;
+    // Where the kernel or the rank is wrong the check stops before it looks at out.
+    let taps = kernel_size.0.iter().fold(1usize, |n, &k| n.saturating_mul(as_size(k))).max(1);
+    let [height, width] = [0, 1].map(|i| input_size.0.get(i).copied().map_or(0, as_size));
+    let out = match grad_output.shape.as_slice() {
+        [rows, _] => vec![rows / taps, height, width],
+        [n, rows, _] => vec![*n, rows / taps, height, width],
+        other => other.to_vec(),
+    };
+    let out = contiguous(out_dtype.unwrap_or(grad_output.dtype), &out)?;
+    Ok(im2col_backward::Desc {
+        grad_output,
+        input_size: &input_size.0,
+        kernel_size: &kernel_size.0,
+        dilation: &dilation.0,
+        padding: &padding.0,
+        stride: &stride.0,
+        out,
+    })
+}
+
+fn contiguous(dtype: Dtype, shape: &[usize]) -> Result<TensorDesc, Error> {
+    TensorDesc::contiguous(dtype, shape).map_err(|e: TooManyDims| Error::Unusable(e.to_string()))
+}
+
+/// The sizes of a tensor with others at the end; negative ones become 0, which no check takes for them.
+fn with_last(like: &TensorDesc, last: &[i64]) -> Vec<usize> {
+    let mut shape = like.shape.as_slice().to_vec();
+    for (size, &new) in shape.iter_mut().rev().zip(last.iter().rev()) {
+        *size = as_size(new);
+    }
+    shape
+}
+
+/// The first four sizes; 0 where there are fewer, which the check of ranks refuses.
+fn first_sizes(desc: &TensorDesc) -> [usize; 4] {
+    [0, 1, 2, 3].map(|i| desc.shape.get(i))
+}
+
+/// Height and width.
+fn last_sizes(desc: &TensorDesc) -> Vec<i64> {
+    let shape = desc.shape.as_slice();
+    let last = shape.iter().skip(shape.len().saturating_sub(2));
+    last.map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+}
+
+fn as_size(n: i64) -> usize {
+    usize::try_from(n).unwrap_or(0)
+}

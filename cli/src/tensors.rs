@@ -1,0 +1,179 @@
+//! Tensor files: `.npz` and `.safetensors`, tensors by name.
+
+mod buffer;
+mod npy;
+mod npz;
+mod safetensors;
+
+use std::fs::Permissions;
+use std::io::{BufWriter, Write};
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use tempfile::NamedTempFile;
+use ubtile_tiling::{Dtype, Tensor, TensorDesc};
+
+pub(crate) use buffer::Buffer;
+
+use crate::error::Error;
+
+// Files hold little-endian numbers, and kernels read them in place.
+#[cfg(target_endian = "big")]
+compile_error!("tensor files are little-endian: this command is for little-endian machines");
+
+/// A format of files, told by the extension.
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    Npz,
+    Safetensors,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Self, Error> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npz") => Ok(Self::Npz),
+            Some("safetensors") => Ok(Self::Safetensors),
+            _ => Err(Error::Usage(format!("{}: a tensor file is named .npz or .safetensors", path.display()))),
+        }
+    }
+
+    fn stores(self, dtype: Dtype) -> bool {
+        match self {
+            Self::Npz => npz::stores(dtype),
+            Self::Safetensors => safetensors::stores(dtype),
+        }
+    }
+}
+
+/// A file to read.
+#[derive(Debug)]
+pub(crate) struct Input {
+    path: PathBuf,
+    file: File,
+}
+
+#[derive(Debug)]
+enum File {
+    Npz(npz::Npz),
+    Safetensors(safetensors::Mapped),
+}
+
+/// The elements of a tensor, aligned for their dtype.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    /// A part of a file.
+    Mapped {
+        /// The file.
+        map: Arc<Mmap>,
+        /// Which bytes of it.
+        range: Range<usize>,
+    },
+    /// A copy.
+    Owned(Buffer),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped { map, range } => map.get(range.clone()).unwrap_or_default(),
+            Self::Owned(buffer) => buffer,
+        }
+    }
+}
+
+impl Input {
+    /// Opens a file; tensors are looked at when they are asked for.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let file = match Format::of(path)? {
+            Format::Npz => File::Npz(npz::Npz::open(path)?),
+            Format::Safetensors => File::Safetensors(safetensors::Mapped::open(path)?),
+        };
+        Ok(Self { path: path.into(), file })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names of all tensors.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match &self.file {
+            File::Npz(npz) => npz.names(),
+            File::Safetensors(mapped) => mapped.names(),
+        }
+    }
+
+    /// Dtype and shape of a tensor; `None` where there is none of that name.
+    pub(crate) fn desc(&mut self, tensor: Tensor) -> Result<Option<TensorDesc>, Error> {
+        match &mut self.file {
+            File::Npz(npz) => npz.desc(tensor.name()),
+            File::Safetensors(mapped) => mapped.desc(tensor.name()),
+        }
+    }
+
+    /// The elements of a tensor that is there.
+    pub(crate) fn read(&mut self, tensor: Tensor) -> Result<Bytes, Error> {
+        match &mut self.file {
+            File::Npz(npz) => npz.read(tensor.name()).map(Bytes::Owned),
+            File::Safetensors(mapped) => mapped.read(tensor.name()),
+        }
+    }
+}
+
+/// A tensor to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) tensor: Tensor,
+    /// Its dtype and shape; it is contiguous.
+    pub(crate) desc: TensorDesc,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// A file to write: a temporary one in the same folder, which takes its name when it is complete.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    format: Format,
+    file: NamedTempFile,
+}
+
+impl Output {
+    /// Makes sure that the folder takes a file and the format each dtype, before anything is computed.
+    pub(crate) fn create(path: &Path, tensors: impl IntoIterator<Item = (Tensor, Dtype)>) -> Result<Self, Error> {
+        let format = Format::of(path)?;
+        for (tensor, dtype) in tensors {
+            if !format.stores(dtype) {
+                let other = if dtype == Dtype::Bf16 { ".safetensors" } else { ".npz" };
+                return Err(Error::tensor(path, tensor.name(), format_args!("is {dtype}: store it in a {other} file")));
+            }
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".ubtile-").suffix(".tmp");
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        let file = builder.tempfile_in(folder).map_err(|e| Error::file(path, format_args!("cannot be written: {e}")))?;
+        Ok(Self { path: path.into(), format, file })
+    }
+
+    /// Writes the tensors and gives the file its name. On failure nothing is left behind.
+    pub(crate) fn save(self, tensors: &[Stored<'_>]) -> Result<(), Error> {
+        let Self { path, format, mut file } = self;
+        let failed = |e: std::io::Error| Error::file(&path, format_args!("cannot be written: {e}"));
+        let mut writer = BufWriter::new(file.as_file_mut());
+        match format {
+            Format::Npz => npz::write(&mut writer, tensors).map_err(std::io::Error::from),
+            Format::Safetensors => safetensors::write(&mut writer, tensors),
+        }
+        .and_then(|()| writer.flush())
+        .map_err(failed)?;
+        drop(writer);
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&path).map_err(|e| failed(e.error))?;
+        Ok(())
+    }
+}

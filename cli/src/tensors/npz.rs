@@ -1,0 +1,110 @@
+//! `.npz`: numpy's zip archive with one array in each member.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use ubtile_tiling::{Dtype, TensorDesc};
+use zip::read::ZipFile;
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::buffer::Buffer;
+use super::{Stored, npy};
+use crate::error::Error;
+
+/// An open archive. Only the arrays that are asked for are looked at.
+#[derive(Debug)]
+pub(super) struct Npz {
+    path: PathBuf,
+    archive: ZipArchive<BufReader<File>>,
+}
+
+impl Npz {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|e| Error::file(path, e))?;
+        let archive = ZipArchive::new(BufReader::new(file));
+        let archive = archive.map_err(|e| Error::file(path, format_args!("is not a whole .npz file ({e})")))?;
+        Ok(Self { path: path.into(), archive })
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.archive.file_names().flatten();
+        names.filter_map(|name| name.strip_suffix(".npy").map(Into::into)).collect()
+    }
+
+    /// Dtype and shape from the array's header, held against the size of the member.
+    pub(super) fn desc(&mut self, name: &str) -> Result<Option<TensorDesc>, Error> {
+        let Some(mut member) = self.member(name)? else { return Ok(None) };
+        let header = Header::read(&mut member);
+        header.map(|header| Some(header.desc)).map_err(|e| Error::tensor(&self.path, name, e))
+    }
+
+    /// The elements of an array that is there.
+    pub(super) fn read(&mut self, name: &str) -> Result<Buffer, Error> {
+        let Some(mut member) = self.member(name)? else {
+            return Err(Error::tensor(&self.path, name, "is not there any more"));
+        };
+        let result = Header::read(&mut member).and_then(|Header { bytes, .. }| {
+            let damaged = |e| format!("is cut off or damaged ({e})");
+            let buffer = Buffer::read(&mut member, bytes).map_err(damaged)?;
+            // The checksum is compared where the member ends.
+            match member.read(&mut [0]).map_err(damaged)? {
+                0 => Ok(buffer),
+                _ => Err("holds more than its header states".into()),
+            }
+        });
+        result.map_err(|e| Error::tensor(&self.path, name, e))
+    }
+
+    fn member(&mut self, name: &str) -> Result<Option<ZipFile<'_, BufReader<File>>>, Error> {
+        match self.archive.by_name(&format!("{name}.npy")) {
+            Ok(member) => Ok(Some(member)),
+            Err(ZipError::FileNotFound) => Ok(None),
+            Err(e) => Err(Error::tensor(&self.path, name, format_args!("cannot be read ({e})"))),
+        }
+    }
+}
+
+/// What a member states about itself.
+struct Header {
+    desc: TensorDesc,
+    /// Bytes of the elements.
+    bytes: usize,
+}
+
+impl Header {
+    fn read(member: &mut ZipFile<'_, impl Read>) -> Result<Self, String> {
+        let (header, desc) = npy::read_header(&mut *member)?;
+        let TensorDesc { dtype, shape, .. } = desc;
+        let bytes = shape.numel().and_then(|n| n.checked_mul(dtype.size()));
+        let bytes = bytes.ok_or_else(|| format!("states {dtype} {shape}: so many bytes cannot be addressed"))?;
+        let follow = member.size().saturating_sub(header as u64);
+        if bytes as u64 != follow {
+            return Err(format!("states {dtype} {shape}, {bytes} bytes, but {follow} bytes follow"));
+        }
+        Ok(Self { desc, bytes })
+    }
+}
+
+/// Whether arrays of that dtype can be stored.
+pub(super) fn stores(dtype: Dtype) -> bool {
+    npy::descr(dtype).is_some()
+}
+
+/// Writes an archive, uncompressed.
+pub(super) fn write(file: impl Write + Seek, tensors: &[Stored<'_>]) -> Result<(), ZipError> {
+    let mut archive = ZipWriter::new(file);
+    for Stored { tensor, desc, bytes } in tensors {
+        let Some(descr) = npy::descr(desc.dtype) else { continue };
+        // Four spare kilobytes for the header.
+        let large = bytes.len() as u64 + 4096 > u64::from(u32::MAX);
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
+        archive.start_file(format!("{tensor}.npy"), options)?;
+        archive.write_all(&npy::header(descr, &desc.shape))?;
+        archive.write_all(bytes)?;
+    }
+    archive.finish()?.flush()?;
+    Ok(())
+}

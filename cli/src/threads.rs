@@ -1,0 +1,65 @@
+//! Shares on threads of the operating system.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use ubtile_kernels::Parallel;
+
+/// Up to so many threads, the caller's included; each takes the next share when it is done with one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads(pub(crate) NonZeroUsize);
+
+impl Threads {
+    /// As many as this machine offers.
+    pub(crate) fn available() -> Self {
+        Self(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+}
+
+impl Parallel for Threads {
+    fn for_each<I, F>(&self, items: I, work: F)
+    where
+        I: Iterator + Send,
+        I::Item: Send,
+        F: Fn(I::Item) + Sync,
+    {
+        let shares = items.size_hint().1.unwrap_or(usize::MAX);
+        let items = Mutex::new(items);
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let drain = || {
+            // `next` has released the lock when `work` begins.
+            while let Some(item) = next() {
+                work(item);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.0.get().min(shares) {
+                // Without another thread this one does all the work.
+                let _ = thread::Builder::new().spawn_scoped(scope, drain);
+            }
+            drain();
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_share_runs_once() {
+        for threads in 1..5 {
+            for shares in 0..9 {
+                let counts: Vec<_> = (0..shares).map(|_| AtomicUsize::new(0)).collect();
+                let threads = Threads(NonZeroUsize::new(threads).unwrap());
+                threads.for_each(counts.iter(), |count| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+            }
+        }
+    }
+}

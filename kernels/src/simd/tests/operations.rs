@@ -1,0 +1,353 @@
+//! Arithmetic, comparisons, loads and stores, against the one-lane level, and that against the standard library.
+
+use crate::level::{Kernel, Level};
+use crate::simd::{Isa, Real, Vector};
+
+/// An operation of [`Vector`] on up to three operands.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+    Abs,
+    Floor,
+    Lt,
+    Le,
+    Eq,
+    And,
+    Or,
+    Select,
+    Splat,
+    Canonical,
+}
+
+impl Op {
+    const ALL: [Self; 16] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Div,
+        Self::Min,
+        Self::Max,
+        Self::Abs,
+        Self::Floor,
+        Self::Lt,
+        Self::Le,
+        Self::Eq,
+        Self::And,
+        Self::Or,
+        Self::Select,
+        Self::Splat,
+        Self::Canonical,
+    ];
+
+    /// Whether it computes, so that the bits of a NaN it makes are anyone's guess.
+    fn computes(self) -> bool {
+        matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Floor)
+    }
+}
+
+/// Applies an operation to all elements of equally long slices, a vector at a time.
+struct Apply<'a, T> {
+    op: Op,
+    a: &'a [T],
+    b: &'a [T],
+}
+
+impl<T: Real> Kernel for Apply<'_, T> {
+    type Output = Vec<T>;
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Vec<T> {
+        let mut out = vec![T::ONE; self.a.len()];
+        let lanes = T::V::<S>::LANES;
+        for ((a, b), out) in self.a.chunks(lanes).zip(self.b.chunks(lanes)).zip(out.chunks_mut(lanes)) {
+            let (x, y) = (T::V::<S>::load(isa, a), T::V::<S>::load(isa, b));
+            let v = match self.op {
+                Op::Add => x + y,
+                Op::Sub => x - y,
+                Op::Mul => x * y,
+                Op::Div => x / y,
+                Op::Min => x.min(y),
+                Op::Max => x.max(y),
+                Op::Abs => x.abs(),
+                Op::Floor => x.floor(),
+                Op::Lt => x.lt(y),
+                Op::Le => x.le(y),
+                Op::Eq => x.eq(y),
+                Op::And => x.lt(y).and(y.eq(y)),
+                Op::Or => x.lt(y).or(y.lt(x)),
+                Op::Select => Vector::select(x.le(y), y, x),
+                Op::Splat => T::V::<S>::splat(isa, T::HALF),
+                Op::Canonical => x.canonical(isa),
+            };
+            v.store(out);
+        }
+        out
+    }
+}
+
+fn bits<T: Real>(values: &[T]) -> Vec<&[u8]> {
+    values.iter().map(bytemuck::bytes_of).collect()
+}
+
+/// All pairs of `values`, as two slices.
+fn pairs<T: Copy>(values: &[T]) -> (Vec<T>, Vec<T>) {
+    values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).unzip()
+}
+
+fn agree<T: Real>(values: &[T], std: impl Fn(Op, T, T) -> T) {
+    let (a, b) = pairs(values);
+    for op in Op::ALL {
+        let apply = |level: Level| level.dispatch(Apply { op, a: &a, b: &b });
+        let scalar = apply(Level::scalar());
+        for (i, &got) in scalar.iter().enumerate() {
+            let want = std(op, a[i], b[i]);
+            let same =
+                bits(&[got]) == bits(&[want]) || (op.computes() && got.canonical() != got && want.canonical() != want);
+            assert!(same, "{op:?} of {:?} and {:?} is {got:?}, not {want:?}", a[i], b[i]);
+        }
+        for level in Level::available() {
+            let mut got = apply(level);
+            let mut want = scalar.clone();
+            if op.computes() {
+                for v in got.iter_mut().chain(&mut want) {
+                    *v = v.canonical();
+                }
+            }
+            for i in 0..got.len() {
+                let same = bits(&got[i..=i]) == bits(&want[i..=i]);
+                assert!(same, "{level}: {op:?} of {:?} and {:?} is {:?}, not {:?}", a[i], b[i], got[i], want[i]);
+            }
+        }
+    }
+}
+
+/// Both signs of `magnitudes`, and two kinds of NaN.
+fn signed<T: Real>(magnitudes: &[T], nan: [T; 2]) -> Vec<T> {
+    magnitudes.iter().flat_map(|&m| [m, -m]).chain(nan).collect()
+}
+
+#[test]
+fn f32_operations_agree() {
+    let magnitudes = [
+        0.0,
+        f32::from_bits(1),
+        f32::MIN_POSITIVE,
+        0.25,
+        0.5,
+        0.75,
+        f32::from_bits(0x3f7f_ffff),
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        1e6 + 0.75,
+        4_194_303.5,
+        8_388_607.0,
+        8_388_607.5,
+        8_388_608.0,
+        8_388_609.0,
+        16_777_216.0,
+        2_147_483_520.0,
+        2_147_483_648.0,
+        9.3e18,
+        f32::MAX,
+        f32::INFINITY,
+    ];
+    agree(&signed(&magnitudes, [f32::from_bits(0x7fc0_0001), f32::from_bits(0xffc0_0000)]), |op, a, b| {
+        let mask = |on: bool| f32::from_bits(if on { u32::MAX } else { 0 });
+        match op {
+            Op::Add => a + b,
+            Op::Sub => a - b,
+            Op::Mul => a * b,
+            Op::Div => a / b,
+            Op::Min => {
+                if a < b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Op::Max => {
+                if a > b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Op::Abs => a.abs(),
+            // The sum turns -0 into +0.
+            Op::Floor => a.floor() + 0.0,
+            Op::Lt => mask(a < b),
+            Op::Le => mask(a <= b),
+            Op::Eq => mask(a == b),
+            Op::And => mask(a < b && !b.is_nan()),
+            Op::Or => mask(a < b || b < a),
+            Op::Select => {
+                if a <= b {
+                    b
+                } else {
+                    a
+                }
+            }
+            Op::Splat => 0.5,
+            Op::Canonical => {
+                if a.is_nan() {
+                    f32::from_bits(0x7fc0_0000)
+                } else {
+                    a
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn f64_operations_agree() {
+    let magnitudes = [
+        0.0,
+        f64::from_bits(1),
+        f64::MIN_POSITIVE,
+        0.25,
+        0.5,
+        0.75,
+        f64::from_bits(0x3fef_ffff_ffff_ffff),
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        8_388_607.5,
+        2_147_483_647.5,
+        2_147_483_648.5,
+        2_251_799_813_685_247.5,
+        4_503_599_627_370_495.0,
+        4_503_599_627_370_495.5,
+        4_503_599_627_370_496.0,
+        4_503_599_627_370_497.0,
+        9.3e18,
+        f64::MAX,
+        f64::INFINITY,
+    ];
+    let nan = [f64::from_bits(0x7ff8_0000_0000_0001), f64::from_bits(0xfff8_0000_0000_0000)];
+    agree(&signed(&magnitudes, nan), |op, a, b| {
+        let mask = |on: bool| f64::from_bits(if on { u64::MAX } else { 0 });
+        match op {
+            Op::Add => a + b,
+            Op::Sub => a - b,
+            Op::Mul => a * b,
+            Op::Div => a / b,
+            Op::Min => {
+                if a < b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Op::Max => {
+                if a > b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Op::Abs => a.abs(),
+            // The sum turns -0 into +0.
+            Op::Floor => a.floor() + 0.0,
+            Op::Lt => mask(a < b),
+            Op::Le => mask(a <= b),
+            Op::Eq => mask(a == b),
+            Op::And => mask(a < b && !b.is_nan()),
+            Op::Or => mask(a < b || b < a),
+            Op::Select => {
+                if a <= b {
+                    b
+                } else {
+                    a
+                }
+            }
+            Op::Splat => 0.5,
+            Op::Canonical => {
+                if a.is_nan() {
+                    f64::from_bits(0x7ff8_0000_0000_0000)
+                } else {
+                    a
+                }
+            }
+        }
+    });
+}
+
+/// What a load of `src` stores into nine elements, and whether any lane of it is above 0.
+struct Through<'a, T>(&'a [T]);
+
+impl<T: Real> Kernel for Through<'_, T> {
+    type Output = (usize, [T; 9], bool);
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let v = T::V::<S>::load(isa, self.0);
+        let mut out = [-T::ONE; 9];
+        v.store(&mut out);
+        let positive = T::V::<S>::any(T::V::<S>::splat(isa, T::default()).lt(v));
+        (T::V::<S>::LANES, out, positive)
+    }
+}
+
+fn short_slices<T: Real>() {
+    let full: Vec<T> = (1..=9).map(T::from_usize).collect();
+    for level in Level::available() {
+        for len in 0..=9 {
+            let (lanes, out, positive) = level.dispatch(Through(&full[..len]));
+            for (i, &got) in out.iter().enumerate() {
+                let want = match i {
+                    _ if i >= lanes => -T::ONE,
+                    _ if i >= len => T::default(),
+                    _ => full[i],
+                };
+                assert!(got == want, "{level}: lane {i} of a load of {len}: {got:?}, not {want:?}");
+            }
+            assert_eq!(positive, len > 0, "{level}: any lane of a load of {len}");
+            if let Some(last) = len.checked_sub(1) {
+                let mut single = vec![T::default(); len];
+                single[last] = T::ONE;
+                assert_eq!(level.dispatch(Through(&single)).2, len <= lanes, "{level}: any, only lane {last} set");
+            }
+        }
+    }
+}
+
+#[test]
+fn loads_and_stores_of_short_slices() {
+    short_slices::<f32>();
+    short_slices::<f64>();
+}
+
+/// Stores a vector into slices of every length; what lies behind must stay.
+struct StoreInto<'a, T>(&'a mut [T]);
+
+impl<T: Real> Kernel for StoreInto<'_, T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> usize {
+        T::V::<S>::splat(isa, T::HALF).store(self.0);
+        T::V::<S>::LANES
+    }
+}
+
+#[test]
+fn a_store_fills_what_there_is() {
+    for level in Level::available() {
+        for len in 0..=9 {
+            let mut out = [0_f32; 12];
+            let lanes = level.dispatch(StoreInto(&mut out[..len]));
+            let written = out.iter().take_while(|&&v| v == 0.5).count();
+            assert_eq!(written, len.min(lanes), "{level}: a store into {len}");
+            assert!(out[written..].iter().all(|&v| v == 0.0), "{level}: a store into {len} reached further");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Eight f32 in a register.
+
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Sub};
+
+use super::Avx2;
+use crate::simd::{Vector, put};
+
+/// Eight f32. One in hand was made from an [`Avx2`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F32x8(pub(super) __m256);
+
+impl Add for F32x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_add_ps(self.0, o.0) })
+    }
+}
+impl Sub for F32x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_sub_ps(self.0, o.0) })
+    }
+}
+impl Mul for F32x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_mul_ps(self.0, o.0) })
+    }
+}
+impl Div for F32x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_div_ps(self.0, o.0) })
+    }
+}
+
+impl Vector<Avx2> for F32x8 {
+    type Elem = f32;
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    fn splat(_: Avx2, value: f32) -> Self {
+        // SAFETY: there is a token.
+        Self(unsafe { _mm256_set1_ps(value) })
+    }
+    #[inline(always)]
+    fn load(_: Avx2, src: &[f32]) -> Self {
+        match src.first_chunk::<8>() {
+            Some(full) => Self(wide::f32x8::new(*full).into()),
+            // SAFETY: there is a token; lanes that the mask leaves out, those from `src.len()` on, are not read.
+            None => Self(unsafe {
+                let number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+                let mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(src.len() as i32), number);
+                _mm256_maskload_ps(src.as_ptr(), mask)
+            }),
+        }
+    }
+    #[inline(always)]
+    fn store(self, dst: &mut [f32]) {
+        put(wide::f32x8::from(self.0).to_array(), dst);
+    }
+    #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_min_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn max(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_max_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        // The sum turns -0 into +0.
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_add_ps(_mm256_floor_ps(self.0), _mm256_setzero_ps()) })
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn le(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_ps::<_CMP_LE_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn eq(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn and(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_and_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn or(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_or_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_blendv_ps(no.0, yes.0, mask.0) })
+    }
+    #[inline(always)]
+    fn any(mask: Self) -> bool {
+        // SAFETY: made from a token.
+        unsafe { _mm256_movemask_ps(mask.0) != 0 }
+    }
+    #[inline(always)]
+    fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
+        let [a, b, c, d] = [row(0).0, row(1).0, row(2).0, row(3).0];
+        let [e, f, g, h] = [row(4).0, row(5).0, row(6).0, row(7).0];
+        // Squares of 2, then of 4 in each half of the register, then the halves.
+        // SAFETY: made from a token.
+        let columns = unsafe {
+            let [ab0, ab2, cd0, cd2] = [
+                _mm256_unpacklo_ps(a, b),
+                _mm256_unpackhi_ps(a, b),
+                _mm256_unpacklo_ps(c, d),
+                _mm256_unpackhi_ps(c, d),
+            ];
+            let [ef0, ef2, gh0, gh2] = [
+                _mm256_unpacklo_ps(e, f),
+                _mm256_unpackhi_ps(e, f),
+                _mm256_unpacklo_ps(g, h),
+                _mm256_unpackhi_ps(g, h),
+            ];
+            let ad0 = _mm256_shuffle_ps::<0b01_00_01_00>(ab0, cd0);
+            let ad1 = _mm256_shuffle_ps::<0b11_10_11_10>(ab0, cd0);
+            let ad2 = _mm256_shuffle_ps::<0b01_00_01_00>(ab2, cd2);
+            let ad3 = _mm256_shuffle_ps::<0b11_10_11_10>(ab2, cd2);
+            let eh0 = _mm256_shuffle_ps::<0b01_00_01_00>(ef0, gh0);
+            let eh1 = _mm256_shuffle_ps::<0b11_10_11_10>(ef0, gh0);
+            let eh2 = _mm256_shuffle_ps::<0b01_00_01_00>(ef2, gh2);
+            let eh3 = _mm256_shuffle_ps::<0b11_10_11_10>(ef2, gh2);
+            [
+                _mm256_permute2f128_ps::<0x20>(ad0, eh0),
+                _mm256_permute2f128_ps::<0x20>(ad1, eh1),
+                _mm256_permute2f128_ps::<0x20>(ad2, eh2),
+                _mm256_permute2f128_ps::<0x20>(ad3, eh3),
+                _mm256_permute2f128_ps::<0x31>(ad0, eh0),
+                _mm256_permute2f128_ps::<0x31>(ad1, eh1),
+                _mm256_permute2f128_ps::<0x31>(ad2, eh2),
+                _mm256_permute2f128_ps::<0x31>(ad3, eh3),
+            ]
+        };
+        for (j, v) in columns.into_iter().enumerate() {
+            column(j, Self(v));
+        }
+    }
+}

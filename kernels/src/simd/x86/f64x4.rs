@@ -1,0 +1,144 @@
+//! Four f64 in a register.
+
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Sub};
+
+use super::Avx2;
+use crate::simd::{Vector, put};
+
+/// Four f64. One in hand was made from an [`Avx2`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F64x4(__m256d);
+
+impl Add for F64x4 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_add_pd(self.0, o.0) })
+    }
+}
+impl Sub for F64x4 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_sub_pd(self.0, o.0) })
+    }
+}
+impl Mul for F64x4 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_mul_pd(self.0, o.0) })
+    }
+}
+impl Div for F64x4 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_div_pd(self.0, o.0) })
+    }
+}
+
+impl Vector<Avx2> for F64x4 {
+    type Elem = f64;
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    fn splat(_: Avx2, value: f64) -> Self {
+        // SAFETY: there is a token.
+        Self(unsafe { _mm256_set1_pd(value) })
+    }
+    #[inline(always)]
+    fn load(_: Avx2, src: &[f64]) -> Self {
+        match src.first_chunk::<4>() {
+            Some(full) => Self(wide::f64x4::new(*full).into()),
+            // SAFETY: there is a token; lanes that the mask leaves out, those from `src.len()` on, are not read.
+            None => Self(unsafe {
+                let mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(src.len() as i64), _mm256_setr_epi64x(0, 1, 2, 3));
+                _mm256_maskload_pd(src.as_ptr(), mask)
+            }),
+        }
+    }
+    #[inline(always)]
+    fn store(self, dst: &mut [f64]) {
+        put(wide::f64x4::from(self.0).to_array(), dst);
+    }
+    #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_min_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn max(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_max_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        // The sum turns -0 into +0.
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_add_pd(_mm256_floor_pd(self.0), _mm256_setzero_pd()) })
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn le(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_pd::<_CMP_LE_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn eq(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn and(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_and_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn or(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_or_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm256_blendv_pd(no.0, yes.0, mask.0) })
+    }
+    #[inline(always)]
+    fn any(mask: Self) -> bool {
+        // SAFETY: made from a token.
+        unsafe { _mm256_movemask_pd(mask.0) != 0 }
+    }
+    #[inline(always)]
+    fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
+        let [a, b, c, d] = [row(0).0, row(1).0, row(2).0, row(3).0];
+        // SAFETY: made from a token.
+        let columns = unsafe {
+            let [ab0, ab1] = [_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b)];
+            let [cd0, cd1] = [_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d)];
+            [
+                _mm256_permute2f128_pd::<0x20>(ab0, cd0),
+                _mm256_permute2f128_pd::<0x20>(ab1, cd1),
+                _mm256_permute2f128_pd::<0x31>(ab0, cd0),
+                _mm256_permute2f128_pd::<0x31>(ab1, cd1),
+            ]
+        };
+        for (j, v) in columns.into_iter().enumerate() {
+            column(j, Self(v));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! proptest strategies: small legal problems of each operator, and descriptions that the contract must refuse.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use ubtile_tiling::{Dtype, TensorDesc, can_cast};
+
+use crate::problems::{
+    GridSampler, GridSamplerDesc, Im2col, Im2colDesc, Layout, MaxUnpool, MaxUnpoolDesc, ReplicationPad,
+    ReplicationPadDesc,
+};
+
+const FLOATS: [Dtype; 4] = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64];
+const UNPOOL: [Dtype; 10] = [
+    Dtype::F16,
+    Dtype::Bf16,
+    Dtype::F32,
+    Dtype::F64,
+    Dtype::I8,
+    Dtype::U8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::Bool,
+];
+const PADDED: [Dtype; 6] = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+
+fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
+    (select(&Layout::INPUT), select(&Layout::OUTPUT))
+}
+
+/// Numbers of channels: few, and around the block of 64 in which sums over channels are made.
+fn channels() -> impl Strategy<Value = usize> {
+    prop_oneof![5 => 0..9usize, 1 => 62..67usize]
+}
+
+/// Legal problems of Im2colBackward, windows without a position among them.
+pub fn im2col() -> impl Strategy<Value = Im2col> {
+    let pair = |range: std::ops::Range<usize>| [range.clone(), range];
+    let sizes = (0..3usize, 0..4usize, 0..10usize, 0..10usize);
+    let window = (pair(1..5), pair(1..4), pair(0..4), pair(1..5));
+    (select(&FLOATS), select(&FLOATS), sizes, window, layouts()).prop_map(
+        |(dtype, out_dtype, sizes, window, layouts)| {
+            let ((n, c, h, w), (kernel, dilation, mut padding, stride)) = (sizes, window);
+            for (axis, size) in [h, w].into_iter().enumerate() {
+                // A window may be one too large for the padded image: then it has no position. Beyond that it may have -1.
+                let reach = dilation[axis] * (kernel[axis] - 1);
+                padding[axis] = padding[axis].max(reach.saturating_sub(size).div_ceil(2));
+            }
+            let (inputs, outputs) = layouts;
+            Im2col { dtype, out_dtype, n, c, h, w, kernel, dilation, padding, stride, inputs, outputs }
+        },
+    )
+}
+
+/// Legal problems of MaxUnpool2dBackward, of every pair of dtypes that a cast exists for.
+pub fn max_unpool() -> impl Strategy<Value = MaxUnpool> {
+    let pairs =
+        UNPOOL.into_iter().flat_map(|from| UNPOOL.map(|to| (from, to))).filter(|&(from, to)| can_cast(from, to));
+    let dtypes = (select(pairs.collect::<Vec<_>>()), select(&[Dtype::I32, Dtype::I64]));
+    let sizes = (0..3usize, 0..4usize, 0..6usize, 0..6usize, 1..9usize, 1..9usize);
+    (dtypes, sizes, layouts()).prop_map(|(((dtype, out_dtype), index_dtype), sizes, (inputs, outputs))| {
+        let (n, c, h, w, out_h, out_w) = sizes;
+        MaxUnpool { dtype, out_dtype, index_dtype, n, c, h, w, out_h, out_w, inputs, outputs }
+    })
+}
+
+/// Legal problems of ReplicationPad2dBackward, with padding that is large or crops.
+pub fn replication_pad() -> impl Strategy<Value = ReplicationPad> {
+    let pads = || prop_oneof![2 => Just(0i64), 3 => 1..4i64, 1 => -3..12i64];
+    let sizes = (0..3usize, 1..4usize, 1..8usize, 1..8usize);
+    (select(&PADDED), sizes, [pads(), pads(), pads(), pads()], layouts()).prop_map(
+        |(dtype, sizes, padding, layouts)| {
+            let (n, c, mut h, mut w) = sizes;
+            let [left, right, top, bottom] = padding;
+            // Something must be left after cropping.
+            h = h.max(usize::try_from(1 - top - bottom).unwrap_or(1));
+            w = w.max(usize::try_from(1 - left - right).unwrap_or(1));
+            ReplicationPad { dtype, n, c, h, w, padding, inputs: layouts.0, outputs: layouts.1 }
+        },
+    )
+}
+
+/// Legal problems of GridSampler2DBackward in all modes.
+pub fn grid_sampler() -> impl Strategy<Value = GridSampler> {
+    let modes = select(GridSampler::modes().collect::<Vec<_>>());
+    let sizes = (0..3usize, channels(), 1..9usize, 1..9usize, 0..6usize, 0..10usize);
+    (select(&FLOATS), modes, sizes, any::<[bool; 2]>(), layouts()).prop_map(
+        |(dtype, mode, (n, c, hi, wi, ho, wo), output_mask, (inputs, outputs))| GridSampler {
+            dtype,
+            n,
+            c,
+            hi,
+            wi,
+            ho,
+            wo,
+            output_mask,
+            inputs,
+            outputs,
+            ..mode
+        },
+    )
+}
+
+/// The same tensor with one size larger by one, contiguous.
+fn grown(desc: &TensorDesc, dim: usize) -> TensorDesc {
+    let mut shape = desc.shape.as_slice().to_vec();
+    shape[dim] += 1;
+    Layout::Contiguous.desc(desc.dtype, &shape)
+}
+
+/// The same tensor with one dimension more.
+fn deeper(desc: &TensorDesc) -> TensorDesc {
+    Layout::Contiguous.desc(desc.dtype, &[&[1], desc.shape.as_slice()].concat())
+}
+
+fn with_dtype(desc: &TensorDesc, dtype: Dtype) -> TensorDesc {
+    TensorDesc { dtype, ..*desc }
+}
+
+/// The same tensor with all elements in one place.
+fn overlapping(desc: &TensorDesc) -> TensorDesc {
+    let shape = desc.shape.as_slice();
+    TensorDesc::strided(desc.dtype, shape, &vec![0; shape.len()]).expect("the rank is legal")
+}
+
+/// Descriptions of Im2colBackward with one thing wrong.
+pub fn illegal_im2col() -> impl Strategy<Value = Im2colDesc> {
+    (im2col(), 0..13usize).prop_map(|(legal, what)| {
+        let mut desc = Im2col { n: 2, c: 3, h: legal.h + 1, ..legal }.desc();
+        match what {
+            0 => desc.grad_output = with_dtype(&desc.grad_output, Dtype::I32),
+            1 => desc.out = with_dtype(&desc.out, Dtype::C64),
+            2 => desc.grad_output = grown(&desc.grad_output, 2),
+            3 => desc.out = grown(&desc.out, 1),
+            4 => desc.out = grown(&desc.out, 3),
+            5 => desc.grad_output = deeper(&desc.grad_output),
+            6 => desc.kernel_size[1] = 0,
+            7 => desc.stride[0] = 0,
+            8 => desc.dilation[1] = -1,
+            9 => desc.padding[0] = -1,
+            10 => desc.input_size.push(1),
+            11 => desc.out = overlapping(&desc.out),
+            _ => desc.stride.clear(),
+        }
+        desc
+    })
+}
+
+/// Descriptions of MaxUnpool2dBackward with one thing wrong.
+pub fn illegal_max_unpool() -> impl Strategy<Value = MaxUnpoolDesc> {
+    (max_unpool(), 0..10usize).prop_map(|(legal, what)| {
+        let mut desc = MaxUnpool { n: 2, c: 3, h: legal.h + 1, w: legal.w + 1, ..legal }.desc();
+        match what {
+            0 => desc.indices = with_dtype(&desc.indices, Dtype::I16),
+            1 => desc.out = with_dtype(&desc.out, Dtype::C64),
+            2 => desc.self_tensor = with_dtype(&desc.self_tensor, Dtype::C128),
+            3 => desc.indices = grown(&desc.indices, 0),
+            4 => desc.out = grown(&desc.out, 2),
+            5 => desc.self_tensor = deeper(&desc.self_tensor),
+            6 => desc.grad_output = grown(&desc.grad_output, 3),
+            7 => desc.output_size[0] = -1,
+            8 => desc.out = overlapping(&desc.out),
+            _ => desc.output_size.push(1),
+        }
+        desc
+    })
+}
+
+/// Descriptions of ReplicationPad2dBackward with one thing wrong.
+pub fn illegal_replication_pad() -> impl Strategy<Value = ReplicationPadDesc> {
+    (replication_pad(), 0..9usize).prop_map(|(legal, what)| {
+        let mut desc = ReplicationPad { n: 2, c: 2, ..legal }.desc();
+        match what {
+            0 => desc.grad_output = with_dtype(&desc.grad_output, Dtype::I32),
+            1 => desc.grad_input = with_dtype(&desc.grad_input, Dtype::Bool),
+            2 => desc.grad_output = grown(&desc.grad_output, 2),
+            3 => desc.grad_output = grown(&desc.grad_output, 0),
+            4 => desc.grad_input = grown(&desc.grad_input, 3),
+            5 => desc.self_tensor = deeper(&desc.self_tensor),
+            6 => desc.padding[3] += 1,
+            7 => desc.grad_input = overlapping(&desc.grad_input),
+            _ => desc.padding.truncate(2),
+        }
+        desc
+    })
+}
+
+/// Descriptions of GridSampler2DBackward with one thing wrong.
+pub fn illegal_grid_sampler() -> impl Strategy<Value = GridSamplerDesc> {
+    (grid_sampler(), 0..13usize).prop_map(|(legal, what)| {
+        let mut desc = GridSampler { n: 2, c: 2, output_mask: [true, true], ..legal }.desc();
+        match what {
+            0 => desc.grid = with_dtype(&desc.grid, Dtype::I32),
+            1 => desc.input = with_dtype(&desc.input, Dtype::C64),
+            2 => desc.interpolation = 3,
+            3 => desc.padding_mode = -1,
+            4 => desc.input = deeper(&desc.input),
+            5 => desc.grad_output = grown(&desc.grad_output, 0),
+            6 => desc.grad_output = grown(&desc.grad_output, 1),
+            7 => desc.grid = grown(&desc.grid, 1),
+            8 => desc.grid = grown(&desc.grid, 3),
+            9 => desc.input_grad = grown(&desc.input_grad, 2),
+            10 => desc.grid_grad = grown(&desc.grid_grad, 0),
+            11 => desc.input_grad = overlapping(&desc.input_grad),
+            _ => desc.output_mask.push(true),
+        }
+        desc
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ubtile_tiling::Edition;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn legal_problems_are_legal(a in im2col(), b in max_unpool(), c in replication_pad(), d in grid_sampler()) {
+            let _ = (a.problem(), b.problem(), c.problem(), d.problem());
+        }
+
+        #[test]
+        fn illegal_descriptions_are_refused(
+            a in illegal_im2col(),
+            b in illegal_max_unpool(),
+            c in illegal_replication_pad(),
+            d in illegal_grid_sampler(),
+        ) {
+            prop_assert!(a.check(None, Edition::Any).is_err(), "{a:?}");
+            prop_assert!(b.check(None, Edition::Any).is_err(), "{b:?}");
+            prop_assert!(c.check(None, Edition::Any).is_err(), "{c:?}");
+            prop_assert!(d.check(None, Edition::Any).is_err(), "{d:?}");
+        }
+    }
+}

@@ -19,6 +19,7 @@ mod shape;
 mod status;
 mod support;
 mod target;
+mod vendor;
 mod workspace;
 
 /// GridSampler2DBackward: contract and plan.
@@ -53,5 +54,6 @@ pub use status::Status;
 pub use support::{
     Cell, EditionRule, Limit, Route, Row, Subject, Support, edition_rules, support, support_table,
 };
-pub use target::{PlanOptions, TargetSpec};
+pub use target::{Capabilities, Dtypes, PlanOptions, TargetSpec};
+pub use vendor::{Field, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan};
 pub use workspace::{ALIGN, Region, Workspace};

@@ -1,18 +1,70 @@
 //! The machine that a plan is for, as far as a tiling depends on it.
 
+use crate::Dtype;
+
 /// What a tiling needs to know of a machine. A product's SoC becomes one too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetSpec {
-    /// Name for reports, as on the command line.
-    pub name: &'static str,
     /// Cores (threads) that may run shares at the same time; at least 1.
     pub cores: usize,
     /// Bytes of memory that a tile should fit: the unified buffer (UB), or a share of a cache.
     pub local_bytes: usize,
     /// Granularity of local buffers in bytes (32 on every Ascend).
     pub block_bytes: usize,
-    /// Bytes that a vector register holds.
+    /// Bytes that a vector instruction takes at once: a vector register, or a repeat of 256 bytes on an Ascend.
     pub vector_bytes: usize,
+    /// What it can do beyond arithmetic.
+    pub capabilities: Capabilities,
+}
+
+/// What a machine can do, where machines differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Dtypes that a copy to global memory can add to what is there, atomically.
+    pub atomic_add: Dtypes,
+    /// Whether a copy between global and local memory may start and end at any byte. Otherwise both are multiples of
+    /// [`TargetSpec::block_bytes`].
+    pub unaligned_copy: bool,
+    /// Whether one instruction loads vector elements from computed local addresses.
+    pub gather: bool,
+    /// Whether BF16 can be read and written, by conversion to F32 at least.
+    pub bf16: bool,
+}
+
+impl Capabilities {
+    /// An ordinary processor: everything but atomic sums, which its shares do not need as they own their outputs.
+    pub const HOST: Self = Self { atomic_add: Dtypes::NONE, unaligned_copy: true, gather: true, bf16: true };
+}
+
+/// A set of dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dtypes(u16);
+
+impl Dtypes {
+    /// No dtype.
+    pub const NONE: Self = Self(0);
+
+    /// The same set with that dtype in it.
+    #[must_use]
+    pub const fn with(self, dtype: Dtype) -> Self {
+        Self(self.0 | bit(dtype))
+    }
+
+    /// Whether the dtype is in the set.
+    #[must_use]
+    pub const fn contains(self, dtype: Dtype) -> bool {
+        self.0 & bit(dtype) != 0
+    }
+}
+
+impl FromIterator<Dtype> for Dtypes {
+    fn from_iter<I: IntoIterator<Item = Dtype>>(dtypes: I) -> Self {
+        dtypes.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+const fn bit(dtype: Dtype) -> u16 {
+    1 << dtype as u16
 }
 
 impl TargetSpec {
@@ -20,22 +72,26 @@ impl TargetSpec {
     #[must_use]
     pub const fn host(threads: usize) -> Self {
         let cores = if threads == 0 { 1 } else { threads };
-        Self { name: "host", cores, local_bytes: 256 * 1024, block_bytes: 64, vector_bytes: 32 }
+        Self { cores, local_bytes: 256 * 1024, block_bytes: 64, vector_bytes: 32, capabilities: Capabilities::HOST }
     }
 
     /// Small bare-metal hosts by their command-line names; a tile takes a quarter of a usual part's RAM.
-    pub const BARE_METAL: [Self; 5] = [
-        Self { name: "cortex-m3", cores: 1, local_bytes: 16 * 1024, block_bytes: 4, vector_bytes: 4 },
-        Self { name: "cortex-m4", cores: 1, local_bytes: 32 * 1024, block_bytes: 4, vector_bytes: 4 },
-        Self { name: "cortex-m33", cores: 1, local_bytes: 64 * 1024, block_bytes: 4, vector_bytes: 4 },
-        Self { name: "riscv32imac", cores: 1, local_bytes: 16 * 1024, block_bytes: 4, vector_bytes: 4 },
-        Self { name: "cortex-a53", cores: 4, local_bytes: 128 * 1024, block_bytes: 64, vector_bytes: 16 },
+    pub const BARE_METAL: [(&'static str, Self); 5] = [
+        ("cortex-m3", Self::bare_metal(1, 16, 4, 4)),
+        ("cortex-m4", Self::bare_metal(1, 32, 4, 4)),
+        ("cortex-m33", Self::bare_metal(1, 64, 4, 4)),
+        ("riscv32imac", Self::bare_metal(1, 16, 4, 4)),
+        ("cortex-a53", Self::bare_metal(4, 128, 64, 16)),
     ];
+
+    const fn bare_metal(cores: usize, local_kib: usize, block_bytes: usize, vector_bytes: usize) -> Self {
+        Self { cores, local_bytes: local_kib * 1024, block_bytes, vector_bytes, capabilities: Capabilities::HOST }
+    }
 
     /// The bare-metal target of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::BARE_METAL.into_iter().find(|t| t.name == name)
+        Self::BARE_METAL.into_iter().find_map(|(known, target)| (known == name).then_some(target))
     }
 }
 
@@ -46,4 +102,24 @@ pub struct PlanOptions {
     pub workspace_limit: Option<usize>,
     /// Overrides the target's local memory, for other tile sizes.
     pub local_bytes: Option<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_in() {
+        let set: Dtypes = [Dtype::F32, Dtype::C128].into_iter().collect();
+        for dtype in Dtype::ALL {
+            assert_eq!(set.contains(dtype), dtype == Dtype::F32 || dtype == Dtype::C128, "{dtype}");
+            assert!(!Dtypes::NONE.contains(dtype) && Dtypes::NONE.with(dtype).contains(dtype), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn bare_metal_targets_have_names() {
+        assert_eq!(TargetSpec::from_name("cortex-m4").map(|target| target.local_bytes), Some(32 << 10));
+        assert_eq!(TargetSpec::from_name("host"), None);
+    }
 }

@@ -208,7 +208,8 @@ impl Plan {
     /// Rows of `out`, counted over all planes, that a share makes.
     fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
-        if phase > 0 || share >= shares.get() {
+        // Rows without cells are none, however many there are.
+        if phase > 0 || share >= shares.get() || self.problem.w == 0 {
             return 0..0;
         }
         self.units().share(shares, share)
@@ -264,7 +265,9 @@ impl Plan {
         } else if let Some(tj) = largest(kw, budget, |tj| self.bytes(Size { taps: [1, tj], ..one })) {
             [1, tj]
         } else {
-            let want = self.bytes(Size { taps: [1, 1], ..one }).ok_or(PlanError::TooLarge)?;
+            // A cut kernel may need its sums apart, so two taps together can take less than one by itself.
+            let least = [self.bytes(Size { taps: [1, 1], ..one }), self.bytes(one)];
+            let want = least.into_iter().flatten().min().ok_or(PlanError::TooLarge)?;
             return Err(PlanError::LocalBytes { got: budget, want });
         };
         let columns = largest(width, budget, |columns| self.bytes(Size { columns, taps, ..one })).unwrap_or(1);

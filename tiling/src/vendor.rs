@@ -1,0 +1,230 @@
+//! The vendor's own tilings, restated as formulas: tiling key, block dim, tiling data field by field, kernel workspace.
+//!
+//! For reports and for the simulator's vendor programs only; kernels run native plans. What the formulas are and where they
+//! come from is in each operator's file. A product without a published tiling has no [`VendorPlan`].
+
+use crate::{Dtype, Operator, Problem};
+
+pub(crate) mod grid_sampler_2d_backward;
+pub(crate) mod im2col_backward;
+pub(crate) mod max_unpool2d_backward;
+pub(crate) mod replication_pad2d_backward;
+
+/// The generations of the AI Core for which tilings are published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VendorArch {
+    /// DAV_2201: Atlas A2 and A3.
+    Dav2201,
+    /// DAV_3510: Ascend 950.
+    Dav3510,
+}
+
+/// What the vendor's tiling asks of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VendorMachine {
+    /// Generation.
+    pub arch: VendorArch,
+    /// Vector cores.
+    pub vector_cores: usize,
+    /// Bytes of a vector core's unified buffer.
+    pub ub_bytes: usize,
+    /// Whether the deterministic mode is on (`ACL_OPT_DETERMINISTIC`).
+    pub deterministic: bool,
+}
+
+/// A field of the vendor's tiling data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The vendor's name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: usize,
+}
+
+/// The most fields that a tiling has.
+const MAX_FIELDS: usize = 24;
+
+/// A vendor tiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VendorPlan {
+    operator: Operator,
+    tiling_key: usize,
+    block_dim: usize,
+    workspace_bytes: usize,
+    fields: [Field; MAX_FIELDS],
+    count: usize,
+}
+
+/// Why there is no vendor tiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VendorError {
+    /// No tiling is published for the operator on this generation.
+    NotPublished {
+        /// The operator.
+        operator: Operator,
+        /// The generation.
+        arch: VendorArch,
+    },
+    /// The dtype has no AI Core kernel there.
+    NoKernel {
+        /// The operator.
+        operator: Operator,
+        /// The dtype.
+        dtype: Dtype,
+    },
+    /// Beyond this many channels the AICPU takes over.
+    Channels {
+        /// Channels there are.
+        got: usize,
+        /// Channels the kernel takes.
+        most: usize,
+    },
+    /// A padding that the AI Core kernel does not take.
+    Padding {
+        /// The padding.
+        got: isize,
+        /// The largest it takes.
+        most: isize,
+    },
+    /// The unified buffer does not hold one tile: the vendor's tiling fails (561002).
+    UbInsufficient {
+        /// Bytes of the unified buffer.
+        got: usize,
+        /// Bytes it would take.
+        want: usize,
+    },
+    /// The problem is solved without a kernel: an empty tensor, or nothing wanted.
+    NoWork,
+    /// Sizes beyond what the vendor's tiling counts.
+    TooLarge,
+}
+
+impl VendorArch {
+    /// The vendor's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dav2201 => "DAV_2201",
+            Self::Dav3510 => "DAV_3510",
+        }
+    }
+}
+
+impl core::fmt::Display for VendorError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotPublished { operator, arch } => {
+                write!(f, "the vendor has published no tiling of {} for {}", operator.vendor_name(), arch.name())
+            }
+            Self::NoKernel { operator, dtype } => {
+                write!(f, "the vendor runs {} in {dtype} on the AICPU: there is no tiling", operator.vendor_name())
+            }
+            Self::Channels { got, most } => {
+                write!(f, "the vendor runs {got} channels on the AICPU: its AI Core kernel takes up to {most}")
+            }
+            Self::Padding { got, most } => {
+                write!(f, "the vendor runs a padding of {got} on the AICPU: its AI Core kernel takes 0 to {most}")
+            }
+            Self::UbInsufficient { got, want } => {
+                write!(f, "the unified buffer of {got} bytes does not hold one tile, which takes {want} bytes")
+            }
+            Self::NoWork => f.write_str("nothing is computed: the vendor launches no kernel"),
+            Self::TooLarge => f.write_str("the sizes are beyond what the vendor's tiling counts"),
+        }
+    }
+}
+
+impl core::error::Error for VendorError {}
+
+impl VendorPlan {
+    fn new(operator: Operator, tiling_key: usize, block_dim: usize, workspace_bytes: usize) -> Self {
+        let none = Field { name: "", value: 0 };
+        Self { operator, tiling_key, block_dim, workspace_bytes, fields: [none; MAX_FIELDS], count: 0 }
+    }
+
+    fn with(mut self, fields: &[(&'static str, usize)]) -> Self {
+        for (slot, &(name, value)) in self.fields.iter_mut().skip(self.count).zip(fields) {
+            *slot = Field { name, value };
+            self.count = self.count.saturating_add(1);
+        }
+        self
+    }
+
+    /// The operator.
+    #[must_use]
+    pub const fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// Which of the vendor's kernels runs.
+    #[must_use]
+    pub const fn tiling_key(&self) -> usize {
+        self.tiling_key
+    }
+
+    /// Cores that are launched.
+    #[must_use]
+    pub const fn block_dim(&self) -> usize {
+        self.block_dim
+    }
+
+    /// Workspace that the kernel asks for, in bytes, the system's part included.
+    #[must_use]
+    pub const fn kernel_workspace_bytes(&self) -> usize {
+        self.workspace_bytes
+    }
+
+    /// The tiling data in the vendor's order and by its names.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        self.fields.get(..self.count).unwrap_or(&[])
+    }
+
+    /// A field by its vendor name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<usize> {
+        self.fields().iter().find(|f| f.name == name).map(|f| f.value)
+    }
+}
+
+/// The vendor's tiling of a problem.
+///
+/// # Errors
+/// [`VendorError`] where the vendor has none, or runs the problem elsewhere.
+pub fn vendor_plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    match problem {
+        Problem::GridSampler2dBackward(p) => grid_sampler_2d_backward::plan(p, machine),
+        Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::plan(p, machine),
+        Problem::ReplicationPad2dBackward(p) => replication_pad2d_backward::plan(p, machine),
+        Problem::Im2colBackward(p) => im2col_backward::plan(p, machine),
+    }
+}
+
+/// What the framework itself takes of the workspace on these generations.
+const SYSTEM_WORKSPACE: usize = 16 * 1024 * 1024;
+
+/// Size in bytes of the tiling object, for which the tilings keep room in the unified buffer (confirmed by worked rows).
+const TILING_OBJECT: usize = 896;
+
+/// `n` rounded down to a multiple of `to`, a power of two.
+const fn floor_to(n: usize, to: usize) -> usize {
+    n & !to.wrapping_sub(1)
+}
+
+/// `n` rounded up to a multiple of `to`, a power of two.
+const fn ceil_to(n: usize, to: usize) -> usize {
+    floor_to(n.saturating_add(to.wrapping_sub(1)), to)
+}
+
+/// Bytes of the unified buffer that a tiling may use, `reserved` and the tiling object taken off.
+const fn usable(ub_bytes: usize, reserved: usize) -> usize {
+    floor_to(floor_to(ub_bytes.saturating_sub(reserved), 32).saturating_sub(TILING_OBJECT), 32)
+}
+
+/// The quotient and remainder rule of the vendor's tilings: used cores, items of each, and how many of the first take one more.
+fn spread(items: usize, cores: usize) -> [usize; 3] {
+    match core::num::NonZeroUsize::new(cores) {
+        Some(c) if items > cores => [cores, items / c, items % c],
+        _ => [items, 1, 0],
+    }
+}

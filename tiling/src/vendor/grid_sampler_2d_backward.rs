@@ -1,0 +1,160 @@
+//! The vendor's tiling of GridSampler2DBackward on A2, A3 and 950 (spec §5.2, §5.3).
+//!
+//! A core takes a run of grid points and works on `ubFactorElement` of them at a time: that many fit the unified buffer as 57,
+//! 27 or 62 arrays of f32 beside a few vectors of C channels.
+
+use core::num::NonZeroUsize;
+
+use super::{
+    SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, floor_to, spread,
+    usable,
+};
+use crate::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
+use crate::{Dtype, Operator};
+
+/// More channels go to the AICPU.
+const MOST_CHANNELS: usize = 2048;
+
+/// Which family of kernels runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A2, A3: vector code over points, scalar code over corners.
+    Aiv,
+    /// 950: a thread for each point.
+    Simt,
+    /// 950: channels-last vector code.
+    Simd,
+}
+
+pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    if problem.early_success().is_some() {
+        return Err(VendorError::NoWork);
+    }
+    let dtype = match problem.dtype {
+        Dtype::F32 => 0,
+        Dtype::F16 => 1,
+        Dtype::Bf16 => 2,
+        dtype => return Err(VendorError::NoKernel { operator: Operator::GridSampler2dBackward, dtype }),
+    };
+    let on_950 = machine.arch == VendorArch::Dav3510;
+    if !on_950 && problem.c > MOST_CHANNELS {
+        return Err(VendorError::Channels { got: problem.c, most: MOST_CHANNELS });
+    }
+    let kind = match machine.arch {
+        VendorArch::Dav2201 => Kind::Aiv,
+        VendorArch::Dav3510 if simd_pays(problem, machine) => Kind::Simd,
+        VendorArch::Dav3510 => Kind::Simt,
+    };
+    let key = tiling_key(problem.interpolation, dtype, kind, machine.deterministic);
+    let align_c = ceil_to(problem.c, if key <= 2 { 8 } else { 16 });
+    let (divisor, extra, group) = buffers(problem.interpolation, problem.c, align_c);
+
+    let can = usable(machine.ub_bytes, 2048);
+    let extra = if kind == Kind::Simt { 0 } else { extra };
+    let factor = floor_to(can.saturating_sub(extra) / divisor, 256) / 4;
+    if factor == 0 {
+        let want = extra.saturating_add(divisor.get().saturating_mul(256)).saturating_add(2048 + TILING_OBJECT);
+        return Err(VendorError::UbInsufficient { got: machine.ub_bytes, want });
+    }
+    let cast_element = can.saturating_sub(20_480) / 3 / 2;
+
+    let cores = if problem.dtype == Dtype::F32 || on_950 { machine.vector_cores } else { 1 };
+    let plane = problem.ho.checked_mul(problem.wo).ok_or(VendorError::TooLarge)?;
+    let points = plane.checked_mul(problem.n).ok_or(VendorError::TooLarge)?;
+    let pixels = problem.c.saturating_mul(problem.hi).saturating_mul(problem.wi);
+    let [used, each, tail, tail_images] = points_per_core(problem.n, plane, points, cores, kind, machine.deterministic);
+    let [used_cast, each_cast, tail_cast] = spread(problem.n.saturating_mul(pixels), cores);
+
+    let halves = problem.dtype != Dtype::F32;
+    let workspace = match kind {
+        Kind::Aiv if halves => {
+            let accumulator =
+                problem.n.checked_mul(pixels).and_then(|e| e.checked_mul(4)).ok_or(VendorError::TooLarge)?;
+            accumulator.checked_add(SYSTEM_WORKSPACE).ok_or(VendorError::TooLarge)?
+        }
+        Kind::Simt if !machine.deterministic => 0,
+        Kind::Simt => {
+            let rounds = NonZeroUsize::new(cores).map_or(1, |cores| (problem.n / cores).max(1));
+            let entries = problem.n.checked_mul(rounds).and_then(|e| e.checked_mul(256 * 4 * 2 * 16));
+            entries.and_then(|e| e.checked_add(SYSTEM_WORKSPACE)).ok_or(VendorError::TooLarge)?
+        }
+        Kind::Aiv | Kind::Simd => SYSTEM_WORKSPACE,
+    };
+    Ok(VendorPlan::new(Operator::GridSampler2dBackward, key, used, workspace).with(&[
+        ("batch", problem.n),
+        ("pNumPerCore", each),
+        ("tailPNum", tail),
+        ("channel", problem.c),
+        ("height", problem.hi),
+        ("width", problem.wi),
+        ("gridH", problem.ho),
+        ("gridW", problem.wo),
+        ("blockNum", used),
+        ("ubFactorElement", factor),
+        ("interpolation", problem.interpolation as usize),
+        ("padding", problem.padding_mode as usize),
+        ("alignCorners", usize::from(problem.align_corners)),
+        ("group", group),
+        ("tilingKey", key),
+        ("usedCoreNumCast", used_cast),
+        ("pNumPerCoreCast", each_cast),
+        ("tailPNumCast", tail_cast),
+        ("castElement", cast_element),
+        ("isDeterministic", usize::from(machine.deterministic)),
+        ("tailBNum", tail_images),
+    ]))
+}
+
+/// Whether the 950 transposes to channels-last and runs vector code.
+fn simd_pays(problem: &Problem, machine: &VendorMachine) -> bool {
+    let enough = match problem.padding_mode {
+        PaddingMode::Zeros => false,
+        PaddingMode::Border => problem.c >= 32,
+        PaddingMode::Reflection => problem.c >= 128,
+    };
+    problem.dtype == Dtype::F32 && !machine.deterministic && enough && problem.c <= MOST_CHANNELS
+}
+
+/// `dtype` is 0 for F32, 1 for F16, 2 for BF16.
+fn tiling_key(interpolation: Interpolation, dtype: usize, kind: Kind, deterministic: bool) -> usize {
+    let deterministic = kind == Kind::Simt && deterministic;
+    match (kind, interpolation) {
+        (Kind::Simd, interpolation) => 19 + interpolation as usize,
+        (Kind::Aiv, Interpolation::Bicubic) => 7 + dtype,
+        (Kind::Simt, Interpolation::Bicubic) => 13 + dtype + if deterministic { 3 } else { 0 },
+        (_, interpolation) => 1 + 2 * dtype + interpolation as usize + if deterministic { 6 } else { 0 },
+    }
+}
+
+/// Divisor of the unified buffer, bytes beside it, and how many rows of `grad_output` are fetched together.
+fn buffers(interpolation: Interpolation, c: usize, align_c: usize) -> (NonZeroUsize, usize, usize) {
+    const BILINEAR: NonZeroUsize = NonZeroUsize::new(57).unwrap();
+    const NEAREST: NonZeroUsize = NonZeroUsize::new(27).unwrap();
+    const BICUBIC: NonZeroUsize = NonZeroUsize::new(62).unwrap();
+    let vectors = |n: usize| align_c.saturating_mul(4).saturating_mul(n);
+    match interpolation {
+        Interpolation::Bilinear => (BILINEAR, vectors(17), 1),
+        Interpolation::Bicubic => (BICUBIC, vectors(19), 1),
+        Interpolation::Nearest => {
+            let group = match c {
+                0..=256 => 32,
+                257..=512 => 16,
+                513..=1024 => 8,
+                _ => 1,
+            };
+            (NEAREST, vectors(2 * (group + 1)), group)
+        }
+    }
+}
+
+/// Used cores, points of each, how many take one more, and how many of them take one image more.
+fn points_per_core(n: usize, plane: usize, points: usize, cores: usize, kind: Kind, deterministic: bool) -> [usize; 4] {
+    let Some(all) = NonZeroUsize::new(cores) else { return [0; 4] };
+    if deterministic {
+        // An image is never shared by two cores.
+        return if n > cores { [cores, plane.saturating_mul(n / all), 0, n % all] } else { [n, plane, 0, 0] };
+    }
+    let cores = if kind == Kind::Simt { cores.min(points.saturating_mul(2).div_ceil(1024)) } else { cores };
+    let [used, each, tail] = spread(points, cores);
+    [used, each, tail, 0]
+}

@@ -1,0 +1,52 @@
+//! The vendor's tiling of Im2colBackward on 950 (Col2im; spec §5.2, §5.3): a thread makes each output element.
+//!
+//! Older generations run a compiled kernel on NC1HWC0 whose tiling is not published.
+
+use core::num::NonZeroUsize;
+
+use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan};
+use crate::im2col_backward::Problem;
+use crate::{Dtype, Operator};
+
+pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    const OPERATOR: Operator = Operator::Im2colBackward;
+    if problem.early_success().is_some() {
+        return Err(VendorError::NoWork);
+    }
+    if machine.arch != VendorArch::Dav3510 {
+        return Err(VendorError::NotPublished { operator: OPERATOR, arch: machine.arch });
+    }
+    let key = match problem.dtype {
+        Dtype::F32 => 0,
+        Dtype::F16 => 1,
+        Dtype::Bf16 => 2,
+        dtype => return Err(VendorError::NoKernel { operator: OPERATOR, dtype }),
+    };
+    let sizes = [problem.n, problem.c, problem.h, problem.w];
+    let total = sizes.into_iter().try_fold(1usize, usize::checked_mul).ok_or(VendorError::TooLarge)?;
+    if total > i32::MAX as usize {
+        return Err(VendorError::TooLarge);
+    }
+    let block_dim = total.div_ceil(total.div_ceil(machine.vector_cores.max(1)).max(1));
+    let ([kh, kw], [dh, dw], [sh, sw]) = (
+        problem.kernel.map(NonZeroUsize::get),
+        problem.dilation.map(NonZeroUsize::get),
+        problem.stride.map(NonZeroUsize::get),
+    );
+    let ([ph, pw], [column_h, column_w]) = (problem.padding, problem.columns);
+    Ok(VendorPlan::new(OPERATOR, key, block_dim, SYSTEM_WORKSPACE).with(&[
+        ("total", total),
+        ("H", problem.h),
+        ("W", problem.w),
+        ("kh", kh),
+        ("kw", kw),
+        ("dh", dh),
+        ("dw", dw),
+        ("ph", ph),
+        ("pw", pw),
+        ("sh", sh),
+        ("sw", sw),
+        ("colH", column_h),
+        ("colW", column_w),
+    ]))
+}

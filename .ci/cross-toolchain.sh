@@ -109,8 +109,9 @@ CONF
             --exclude='./usr/src/*/src' --exclude='./usr/src/*/compiler' --exclude='./usr/lib/*/bin/llvm-exegesis'
     done
 
-    # The library folder is named after the machine, e.g. x86_64-linux-gnu.
+    # The library folder is named after the machine, e.g. x86_64-linux-gnu; some packages still put it into /lib.
     libraries=$(cd "$stage" && dirname usr/lib/*/librustc_driver-*.so)
+    libraries="\$root/$libraries:\$root/${libraries#usr/}"
     for tool in cargo rustc rust-lld llvm-nm llvm-size llvm-objdump llvm-symbolizer llvm-readelf; do
         case $tool in
         cargo | rustc) command=usr/bin/$tool ;;
@@ -122,7 +123,7 @@ CONF
         cat >"$stage/bin/$tool" <<WRAPPER
 #!/bin/sh
 root=\$(dirname "\$(dirname "\$(readlink -f "\$0")")")
-export LD_LIBRARY_PATH="\$root/$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 export PATH="\$root/bin:\$PATH" RUSTC="\$root/bin/rustc"
 exec "\$root/$command" "\$@"
 WRAPPER

@@ -4,7 +4,8 @@
 #
 #   .ci/firmware-gate.sh
 #
-# One image per operator, one with all four and, for comparison, one with none (.ci/firmware). It is the linked image that
+# One image per operator and one with all four, that run F32 in one lane; for comparison one with none; and one with every
+# dtype, every level and the functions that do a slice of the work (.ci/firmware). It is the linked image that
 # counts: an archive always has panic code in it, and only the linker, which drops what nothing can reach, decides whether
 # it matters. The panic handler ends in a loop written in assembly, so its symbol survives exactly if some panic can be
 # reached, whatever the optimiser did to the functions on the way; names of the standard library's machinery are looked for
@@ -62,29 +63,6 @@ offenders() {
         forbidden | sort -u
 }
 
-# Prints the source line of each call from ordinary code to a forbidden function.
-blame() {
-    local address callee
-    "$cross/bin/llvm-objdump" --disassemble --demangle --no-show-raw-insn "$1" |
-        awk '
-            BEGIN { forbidden = ENVIRON["FORBIDDEN"] }
-            /^[0-9a-f]+ <.*>:$/ { caller = substr($0, index($0, "<")); next }
-            caller !~ forbidden && match($0, /<.*>/) {
-                callee = substr($0, RSTART + 1, RLENGTH - 2)
-                sub(/\+0x[0-9a-f]+$/, "", callee)
-                sub(/:$/, "", $1)
-                if (callee ~ forbidden) print $1, callee
-            }' |
-        while read -r address callee; do
-            # Of the functions inlined at that place, the innermost that is ours.
-            "$cross/bin/llvm-symbolizer" --obj="$1" --inlines --demangle "0x$address" |
-                awk -v root="${here%/.ci}/" -v callee="$callee" '
-                    NR % 2 == 1 { name = $0; next }
-                    index($0, root) == 1 { place = substr($0, length(root) + 1); exit }
-                    END { print "  " (place ? place : "(no line)") "  " name " -> " callee }'
-        done | sort -u
-}
-
 # size_of IMAGE SECTION...: their bytes together.
 size_of() {
     local image=$1
@@ -107,10 +85,12 @@ for name in core::panicking::panic_fmt __rustc::rust_begin_unwind core::option::
 done
 
 printf '%-28s %8s %8s %8s %8s  %s\n' "image (bytes)" code rodata total static symbols
-for name in none "${operators[@]}" all; do
+all=$(IFS=,; echo "${operators[*]}")
+for name in none "${operators[@]}" all everything; do
     case $name in
     none) features="" ;;
-    all) features=$(IFS=,; echo "${operators[*]}") ;;
+    all) features=$all ;;
+    everything) features=$all,everything ;;
     *) features=$name ;;
     esac
     build "$name" "$features"
@@ -118,7 +98,8 @@ for name in none "${operators[@]}" all; do
 
     # What is not there cannot panic: code of each operator's check, plan and kernel must really be in the image.
     "$cross/bin/llvm-objdump" --disassemble --line-numbers "$image" >"$image.lines"
-    for operator in ${features//,/ }; do
+    for operator in "${operators[@]}"; do
+        case ,$features, in *,"$operator",*) ;; *) continue ;; esac
         for source in tiling/src/contract tiling/src/plan kernels/src; do
             source=$source/${operator//-/_}
             grep -q "/${source}[./]" "$image.lines" || {
@@ -139,7 +120,7 @@ for name in none "${operators[@]}" all; do
         say "FAIL  $name: can reach"
         awk '{ print "  " $0 }' <<<"$found"
         say "      from"
-        blame "$image"
+        "$here/firmware-blame.sh" "$image"
         status=1
     fi
     if [ "$static" -ne 0 ]; then
@@ -147,13 +128,13 @@ for name in none "${operators[@]}" all; do
         status=1
     fi
 done
-[ $status -ne 0 ] || say "PASS  no panic, allocation, unwinding, formatting or globals in $((${#operators[@]} + 2)) images"
+[ $status -ne 0 ] || say "PASS  no panic, allocation, unwinding, formatting or globals in $((${#operators[@]} + 3)) images"
 
 # The gate's own test.
-build planted "$(IFS=,; echo "${operators[*]}"),plant-panic"
+build planted "$all,plant-panic"
 if offenders "$images/planted" | grep -qx panic_reached; then
     say "PASS  the planted panic is found:"
-    blame "$images/planted"
+    "$here/firmware-blame.sh" "$images/planted" | grep -F .ci/firmware/ || true
 else
     say "FAIL  the planted panic is not found, so the gate proves nothing"
     status=1

@@ -28,8 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   ubtile
   ubtile ops
-  ubtile run im2col-backward --in columns.npz --out image.npz --input-size 56,56 --kernel-size 3,3 --padding 1,1
-  ubtile plan grid-sampler-2d-backward --shape input=8,256,32,32 --shape grid=8,32,32,2 --dtype f16
+  ubtile run replication-pad2d-backward --in in.npz --out out.npz --padding 1,1,1,1
+  ubtile plan max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112
 
 Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a check failed.";
 
@@ -55,23 +55,23 @@ pub(crate) enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  ubtile run grid-sampler-2d-backward --in in.npz --out out.npz --padding-mode border --align-corners true
+  ubtile run grid-sampler-2d-backward --in in.npz --out out.npz --padding-mode border
   ubtile run max-unpool2d-backward --in in.safetensors --out out.safetensors --threads 1
-  ubtile run replication-pad2d-backward --in in.npz --padding 1,1,1,1 --time 20 --format json";
+  ubtile run replication-pad2d-backward --in in.npz --padding 1,1,1,1 --time 20";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
   ubtile plan replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
   ubtile plan max-unpool2d-backward --in in.npz --target cortex-m4 --workspace-limit 0
-  ubtile plan im2col-backward --shape grad_output=8,576,3136 --dtype f16 --product atlas-a2 \\
-      --input-size 56,56 --kernel-size 3,3 --padding 1,1 --set local_bytes=65536";
+  ubtile plan im2col-backward --shape grad_output=8,576,3136 --dtype f16 \\
+    --input-size 56,56 --kernel-size 3,3 --padding 1,1 --product atlas-a2";
 
 /// An operator with its attributes and a command's options.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OnOperator<O: Args> {
     /// Gradients of grid sampling: grad_output, input, grid -> input_grad, grid_grad
     #[command(name = "grid-sampler-2d-backward")]
-    GridSampler2dBackward {
+    GridSampler {
         #[command(flatten)]
         attributes: GridSampler,
         #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) enum OnOperator<O: Args> {
     },
     /// Gradient of max unpooling: grad_output, indices, [self] -> out
     #[command(name = "max-unpool2d-backward")]
-    MaxUnpool2dBackward {
+    MaxUnpool {
         #[command(flatten)]
         attributes: MaxUnpool,
         #[command(flatten)]
@@ -87,7 +87,7 @@ pub(crate) enum OnOperator<O: Args> {
     },
     /// Gradient of replication padding: grad_output, [self] -> grad_input
     #[command(name = "replication-pad2d-backward")]
-    ReplicationPad2dBackward {
+    ReplicationPad {
         #[command(flatten)]
         attributes: ReplicationPad,
         #[command(flatten)]
@@ -95,7 +95,7 @@ pub(crate) enum OnOperator<O: Args> {
     },
     /// Gradient of im2col (col2im, fold): grad_output -> out
     #[command(name = "im2col-backward")]
-    Im2colBackward {
+    Im2col {
         #[command(flatten)]
         attributes: Im2col,
         #[command(flatten)]
@@ -106,30 +106,27 @@ pub(crate) enum OnOperator<O: Args> {
 /// An operator with its attributes.
 #[derive(Debug)]
 pub(crate) enum Attributes {
-    GridSampler2dBackward(GridSampler),
-    MaxUnpool2dBackward(MaxUnpool),
-    ReplicationPad2dBackward(ReplicationPad),
-    Im2colBackward(Im2col),
+    GridSampler(GridSampler),
+    MaxUnpool(MaxUnpool),
+    ReplicationPad(ReplicationPad),
+    Im2col(Im2col),
 }
 
 impl<O: Args> OnOperator<O> {
     /// The operator apart from the command's options.
     pub(crate) fn split(self) -> (Attributes, O) {
         match self {
-            Self::GridSampler2dBackward { attributes, options } => {
-                (Attributes::GridSampler2dBackward(attributes), options)
-            }
-            Self::MaxUnpool2dBackward { attributes, options } => (Attributes::MaxUnpool2dBackward(attributes), options),
-            Self::ReplicationPad2dBackward { attributes, options } => {
-                (Attributes::ReplicationPad2dBackward(attributes), options)
-            }
-            Self::Im2colBackward { attributes, options } => (Attributes::Im2colBackward(attributes), options),
+            Self::GridSampler { attributes, options } => (Attributes::GridSampler(attributes), options),
+            Self::MaxUnpool { attributes, options } => (Attributes::MaxUnpool(attributes), options),
+            Self::ReplicationPad { attributes, options } => (Attributes::ReplicationPad(attributes), options),
+            Self::Im2col { attributes, options } => (Attributes::Im2col(attributes), options),
         }
     }
 }
 
 /// Attributes of the grid sampler.
 #[derive(Args, Debug)]
+#[group(skip)]
 pub(crate) struct GridSampler {
     /// How the pixels around a position are mixed
     #[arg(long, default_value = "bilinear", value_parser = position_in(["bilinear", "nearest", "bicubic"]))]
@@ -147,6 +144,7 @@ pub(crate) struct GridSampler {
 
 /// Attributes of max unpooling.
 #[derive(Args, Debug)]
+#[group(skip)]
 pub(crate) struct MaxUnpool {
     /// Size of the unpooled image [default: from grad_output]
     #[arg(long, value_name = "H,W", allow_hyphen_values = true)]
@@ -158,6 +156,7 @@ pub(crate) struct MaxUnpool {
 
 /// Attributes of replication padding.
 #[derive(Args, Debug)]
+#[group(skip)]
 pub(crate) struct ReplicationPad {
     /// Cells around the image, negative where it was cropped
     #[arg(long, value_name = "L,R,T,B", allow_hyphen_values = true)]
@@ -166,6 +165,7 @@ pub(crate) struct ReplicationPad {
 
 /// Attributes of im2col.
 #[derive(Args, Debug)]
+#[group(skip)]
 pub(crate) struct Im2col {
     /// Size of the image
     #[arg(long, value_name = "H,W", allow_hyphen_values = true)]
@@ -261,7 +261,7 @@ pub(crate) struct PlanningArgs {
 pub(crate) const HOST: &str = "host";
 
 fn targets() -> impl Iterator<Item = &'static str> {
-    std::iter::once(HOST).chain(TargetSpec::BARE_METAL.map(|target| target.name))
+    std::iter::once(HOST).chain(TargetSpec::BARE_METAL.map(|(name, _)| name))
 }
 
 /// A value of a closed set, by name.
@@ -295,7 +295,8 @@ impl<T: FromStr<Err: std::fmt::Display>> FromStr for List<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let one = |part: &str| part.trim().parse().map_err(|e| format!("'{part}': {e} (values are separated by commas)"));
+        let one =
+            |part: &str| part.trim().parse().map_err(|e| format!("'{part}': {e} (values are separated by commas)"));
         text.split(',').map(one).collect::<Result<_, _>>().map(Self)
     }
 }

@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
-use comfy_table::{Table, presets};
+use comfy_table::{Row, Table, presets};
 use serde::Serialize;
+use ubtile_tiling::{Tensor, TensorDesc, TensorSlot};
 
 use crate::error::Error;
 
@@ -53,16 +54,42 @@ pub(crate) fn print<R: Report>(format: Format, report: &R) -> Result<(), Error> 
 }
 
 /// A Markdown table, with an end of line.
-pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub(crate) fn table(
+    header: impl IntoIterator<Item = &'static str>,
+    rows: impl IntoIterator<Item = impl Into<Row>>,
+) -> String {
     let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header).add_rows(rows);
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header.into_iter().collect::<Vec<_>>()).add_rows(rows);
     format!("{table}\n")
 }
 
-/// A tensor's sizes, as `1x16x32x32`; a single number where there are no dimensions.
-pub(crate) fn sizes(shape: &[usize]) -> String {
-    if shape.is_empty() {
-        return "1".into();
+/// A tensor in a report.
+#[derive(Serialize)]
+pub(crate) struct TensorReport {
+    name: &'static str,
+    dtype: &'static str,
+    shape: Vec<usize>,
+}
+
+impl TensorReport {
+    pub(crate) fn new(tensor: Tensor, desc: &TensorDesc) -> Self {
+        Self { name: tensor.name(), dtype: desc.dtype.name(), shape: desc.shape.as_slice().to_vec() }
     }
+
+    pub(crate) fn of_slot(slot: &TensorSlot) -> Self {
+        Self { name: slot.tensor.name(), dtype: slot.dtype.name(), shape: slot.shape.as_slice().to_vec() }
+    }
+
+    /// A table of them.
+    pub(crate) fn table(tensors: &[Self]) -> String {
+        let rows = tensors
+            .iter()
+            .map(|Self { name, dtype, shape }| vec![(*name).to_owned(), (*dtype).to_owned(), sizes(shape)]);
+        table(["tensor", "dtype", "shape"], rows)
+    }
+}
+
+/// Sizes, as `1x16x32x32`.
+pub(crate) fn sizes(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }

@@ -15,10 +15,10 @@ impl Attributes {
     /// Which operator they are of.
     pub(crate) const fn operator(&self) -> Operator {
         match self {
-            Self::GridSampler2dBackward(_) => Operator::GridSampler2dBackward,
-            Self::MaxUnpool2dBackward(_) => Operator::MaxUnpool2dBackward,
-            Self::ReplicationPad2dBackward(_) => Operator::ReplicationPad2dBackward,
-            Self::Im2colBackward(_) => Operator::Im2colBackward,
+            Self::GridSampler(_) => Operator::GridSampler2dBackward,
+            Self::MaxUnpool(_) => Operator::MaxUnpool2dBackward,
+            Self::ReplicationPad(_) => Operator::ReplicationPad2dBackward,
+            Self::Im2col(_) => Operator::Im2colBackward,
         }
     }
 }
@@ -35,7 +35,7 @@ const fn inputs(operator: Operator) -> &'static [Tensor] {
 
 /// What is known of the inputs.
 #[derive(Debug)]
-pub(crate) struct Described {
+pub(crate) struct Known {
     tensors: Vec<(Tensor, TensorDesc)>,
     source: Source,
 }
@@ -48,7 +48,7 @@ enum Source {
     Options(Vec<DtypeOf>),
 }
 
-impl Described {
+impl Known {
     /// Looks at the headers of a file.
     pub(crate) fn in_file(operator: Operator, file: &mut Input) -> Result<Self, Error> {
         let mut tensors = Vec::new();
@@ -62,7 +62,7 @@ impl Described {
     pub(crate) fn by_shape(
         operator: Operator,
         shapes: &[Named<List<usize>>],
-        dtypes: Vec<DtypeOf>,
+        dtypes: &[DtypeOf],
     ) -> Result<Self, Error> {
         let find = |option: &str, name: &str| {
             let found = inputs(operator).iter().find(|tensor| tensor.name() == name);
@@ -80,10 +80,10 @@ impl Described {
             if tensors.iter().any(|(t, _)| *t == tensor) {
                 return Err(Error::Usage(format!("--shape {name} is given twice")));
             }
-            let desc = TensorDesc::contiguous(dtype_of(tensor, &dtypes), &value.0);
+            let desc = TensorDesc::contiguous(dtype_of(tensor, dtypes), &value.0);
             tensors.push((tensor, desc.map_err(|e| Error::Usage(format!("--shape {name}: {e}")))?));
         }
-        Ok(Self { tensors, source: Source::Options(dtypes) })
+        Ok(Self { tensors, source: Source::Options(dtypes.to_vec()) })
     }
 
     fn get(&self, tensor: Tensor) -> Option<TensorDesc> {
@@ -117,43 +117,50 @@ fn dtype_of(tensor: Tensor, dtypes: &[DtypeOf]) -> Dtype {
     })
 }
 
-/// Describes the problem and checks it.
-pub(crate) fn problem(
-    attributes: &Attributes,
-    inputs: &Described,
-    contract: &ContractArgs,
-) -> Result<Problem, Error> {
-    let (product, edition) = (contract.product, contract.edition);
-    let refused = |e: ContractError| {
-        let status = e.status();
-        Error::Unusable(format!("{e} (aclnn status {} {})", status.code(), status.name()))
-    };
-    match attributes {
-        Attributes::GridSampler2dBackward(attributes) => {
-            let desc = grid_sampler(attributes, inputs)?;
-            grid_sampler_2d_backward::check(&desc, product, edition).map(Problem::GridSampler2dBackward)
-        }
-        Attributes::MaxUnpool2dBackward(attributes) => {
-            let (tensors, output_size) = max_unpool(attributes, inputs)?;
-            let desc = max_unpool2d_backward::Desc { output_size: &output_size, ..tensors };
-            max_unpool2d_backward::check(&desc, product, edition).map(Problem::MaxUnpool2dBackward)
-        }
-        Attributes::ReplicationPad2dBackward(attributes) => {
-            let desc = replication_pad(attributes, inputs)?;
-            replication_pad2d_backward::check(&desc, product, edition).map(Problem::ReplicationPad2dBackward)
-        }
-        Attributes::Im2colBackward(attributes) => {
-            let desc = im2col(attributes, inputs)?;
-            im2col_backward::check(&desc, product, edition).map(Problem::Im2colBackward)
-        }
-    }
-    .map_err(refused)
+/// A problem, and the outputs as they were described: a problem's own tensors have N = 1 where the caller's have no N.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) problem: Problem,
+    pub(crate) outputs: Vec<(Tensor, TensorDesc)>,
 }
 
-fn grid_sampler<'a>(
-    attributes: &'a GridSampler,
-    inputs: &Described,
-) -> Result<grid_sampler_2d_backward::Desc<'a>, Error> {
+/// Describes the problem and checks it.
+pub(crate) fn problem(attributes: &Attributes, inputs: &Known, contract: &ContractArgs) -> Result<Described, Error> {
+    let (product, edition) = (contract.product, contract.edition);
+    let (problem, outputs) = match attributes {
+        Attributes::GridSampler(attributes) => {
+            let desc = grid_sampler(attributes, inputs)?;
+            let problem = grid_sampler_2d_backward::check(&desc, product, edition).map_err(refused)?;
+            let outputs = [(Tensor::InputGrad, desc.input_grad), (Tensor::GridGrad, desc.grid_grad)];
+            let wanted = outputs.into_iter().filter(|(tensor, _)| problem.slot(*tensor).is_some()).collect();
+            (Problem::GridSampler2dBackward(problem), wanted)
+        }
+        Attributes::MaxUnpool(attributes) => {
+            let (tensors, output_size) = max_unpool(attributes, inputs)?;
+            let desc = max_unpool2d_backward::Desc { output_size: &output_size, ..tensors };
+            let problem = max_unpool2d_backward::check(&desc, product, edition).map_err(refused)?;
+            (Problem::MaxUnpool2dBackward(problem), vec![(Tensor::Out, desc.out)])
+        }
+        Attributes::ReplicationPad(attributes) => {
+            let desc = replication_pad(attributes, inputs)?;
+            let problem = replication_pad2d_backward::check(&desc, product, edition).map_err(refused)?;
+            (Problem::ReplicationPad2dBackward(problem), vec![(Tensor::GradInput, desc.grad_input)])
+        }
+        Attributes::Im2col(attributes) => {
+            let desc = im2col(attributes, inputs)?;
+            let problem = im2col_backward::check(&desc, product, edition).map_err(refused)?;
+            (Problem::Im2colBackward(problem), vec![(Tensor::Out, desc.out)])
+        }
+    };
+    Ok(Described { problem, outputs })
+}
+
+fn refused(error: ContractError) -> Error {
+    let status = error.status();
+    Error::Unusable(format!("{error} (aclnn status {} {})", status.code(), status.name()))
+}
+
+fn grid_sampler<'a>(attributes: &'a GridSampler, inputs: &Known) -> Result<grid_sampler_2d_backward::Desc<'a>, Error> {
     let input = inputs.or_following(Tensor::Input, None)?;
     let points = inputs.get(Tensor::GradOutput).map(|grad_output| {
         let [n, _, h, w] = first_sizes(&grad_output);
@@ -178,7 +185,7 @@ fn grid_sampler<'a>(
 /// The tensors, and the output size apart from them.
 fn max_unpool(
     attributes: &MaxUnpool,
-    inputs: &Described,
+    inputs: &Known,
 ) -> Result<(max_unpool2d_backward::Desc<'static>, Vec<i64>), Error> {
     let size = attributes.output_size.as_ref().map(|size| size.0.clone());
     let self_tensor = inputs.get(Tensor::SelfTensor);
@@ -193,7 +200,7 @@ fn max_unpool(
 
 fn replication_pad<'a>(
     attributes: &'a ReplicationPad,
-    inputs: &Described,
+    inputs: &Known,
 ) -> Result<replication_pad2d_backward::Desc<'a>, Error> {
     let padding = &attributes.padding.0;
     let [left, right, top, bottom] = [0, 1, 2, 3].map(|i| padding.get(i).copied().unwrap_or(0));
@@ -212,7 +219,7 @@ fn replication_pad<'a>(
     Ok(replication_pad2d_backward::Desc { grad_output, self_tensor, padding, grad_input: self_tensor })
 }
 
-fn im2col<'a>(attributes: &'a Im2col, inputs: &Described) -> Result<im2col_backward::Desc<'a>, Error> {
+fn im2col<'a>(attributes: &'a Im2col, inputs: &Known) -> Result<im2col_backward::Desc<'a>, Error> {
     let Im2col { input_size, kernel_size, dilation, padding, stride, out_dtype } = attributes;
     let grad_output = inputs.or_following(Tensor::GradOutput, None)?;
     // Where the kernel or the rank is wrong the check stops before it looks at out.

@@ -156,7 +156,12 @@ impl Output {
         builder.prefix(".ubtile-").suffix(".tmp");
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(|e| Error::file(path, format_args!("cannot be written: {e}")))?;
+        let file = builder.tempfile_in(folder).map_err(|e| {
+            // The library adds the temporary name, which would only puzzle.
+            let cause =
+                e.get_ref().and_then(|wrapped| wrapped.source()).map_or_else(|| e.to_string(), ToString::to_string);
+            Error::file(path, format_args!("cannot be written: {cause}"))
+        })?;
         Ok(Self { path: path.into(), format, file })
     }
 

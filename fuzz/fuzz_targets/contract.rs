@@ -1,26 +1,14 @@
 //! Any description of any operator: the check never panics, and what it accepts is consistent.
 #![no_main]
 
-use arbitrary::{Result, Unstructured};
-use libfuzzer_sys::{Corpus, fuzz_target};
+use arbitrary::{Arbitrary, Result, Unstructured};
+use libfuzzer_sys::fuzz_target;
 use ubtile_fuzz::description::{Description, is_early_success, slots};
-use ubtile_fuzz::generate::{Scale, sensible, spoil, where_to};
+use ubtile_fuzz::generate::{Scale, sensible, spoil};
 use ubtile_tiling::{Edition, Operator, Problem, Product, TensorSlot};
 
-fuzz_target!(|data: &[u8]| -> Corpus {
-    match examine(&mut Unstructured::new(data)) {
-        Ok(()) => Corpus::Keep,
-        Err(_) => Corpus::Reject,
-    }
-});
-
-fn examine(u: &mut Unstructured<'_>) -> Result<()> {
-    let operator = *u.choose(&Operator::ALL)?;
-    let mut description = sensible(u, operator, Scale::Any)?;
-    for _ in 0..u.int_in_range(0..=3)? {
-        spoil(u, &mut description)?;
-    }
-    let (product, edition) = where_to(u)?;
+fuzz_target!(|case: Case| {
+    let Case { description, product, edition } = case;
     match description.check(product, edition) {
         Ok(problem) => {
             consistent(&description, &problem);
@@ -31,7 +19,26 @@ fn examine(u: &mut Unstructured<'_>) -> Result<()> {
         // Every error can be shown.
         Err(error) => assert!(!error.to_string().is_empty() && error.status().code() != 0),
     }
-    Ok(())
+});
+
+/// Something to check.
+#[derive(Debug)]
+struct Case {
+    description: Description,
+    product: Option<Product>,
+    edition: Edition,
+}
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        let operator = *u.choose(&Operator::ALL)?;
+        let mut description = sensible(u, operator, Scale::Any)?;
+        for _ in 0..u.int_in_range(0..=3)? {
+            spoil(u, &mut description)?;
+        }
+        let product = if u.arbitrary()? { Some(*u.choose(&Product::ALL)?) } else { None };
+        Ok(Self { description, product, edition: *u.choose(&Edition::ALL)? })
+    }
 }
 
 fn consistent(description: &Description, problem: &Problem) {

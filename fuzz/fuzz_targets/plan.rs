@@ -1,29 +1,40 @@
 //! Any problem, target and options: a plan covers the outputs, fits the memory and keeps its intermediates apart.
 #![no_main]
 
-use arbitrary::{Result, Unstructured};
-use libfuzzer_sys::{Corpus, fuzz_target};
+use arbitrary::{Arbitrary, Result, Unstructured};
+use libfuzzer_sys::fuzz_target;
+use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible};
-use ubtile_fuzz::plan::{self, im2col_backward, replication_pad2d_backward};
-use ubtile_tiling::{Edition, Operator, Problem};
+use ubtile_fuzz::plan::{self, im2col_backward, max_unpool2d_backward, replication_pad2d_backward};
+use ubtile_tiling::{Edition, Operator, PlanOptions, Problem, TargetSpec};
 
-fuzz_target!(|data: &[u8]| -> Corpus {
-    match examine(&mut Unstructured::new(data)) {
-        Ok(()) => Corpus::Keep,
-        Err(_) => Corpus::Reject,
-    }
-});
-
-fn examine(u: &mut Unstructured<'_>) -> Result<()> {
-    let operator = *u.choose(&Operator::ALL)?;
-    let small = u.ratio(3, 4)?;
-    let (target, options) = (plan::target(u)?, plan::options(u)?);
-    let scale = if small { Scale::Small } else { Scale::Any };
-    let Ok(problem) = sensible(u, operator, scale)?.check(None, Edition::Any) else { return Ok(()) };
+fuzz_target!(|case: Case| {
+    let Case { description, small, target, options } = case;
+    let Ok(problem) = description.check(None, Edition::Any) else { return };
     match &problem {
-        Problem::GridSampler2dBackward(_) | Problem::MaxUnpool2dBackward(_) => (),
+        Problem::GridSampler2dBackward(_) => (),
+        Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::check(p, &target, &options, small),
         Problem::ReplicationPad2dBackward(p) => replication_pad2d_backward::check(p, &target, &options, small),
         Problem::Im2colBackward(p) => im2col_backward::check(p, &target, &options, small),
     }
-    Ok(())
+});
+
+/// Something to plan.
+#[derive(Debug)]
+struct Case {
+    description: Description,
+    /// Whether all tiles can be looked at.
+    small: bool,
+    target: TargetSpec,
+    options: PlanOptions,
+}
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        let operator = *u.choose(&Operator::ALL)?;
+        let small = u.ratio(3, 4)?;
+        let (target, options) = (plan::target(u)?, plan::options(u)?);
+        let description = sensible(u, operator, if small { Scale::Small } else { Scale::Any })?;
+        Ok(Self { description, small, target, options })
+    }
 }

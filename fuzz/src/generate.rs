@@ -1,7 +1,7 @@
 //! Descriptions out of bytes: sensible ones, and ones with a few things wrong.
 
 use arbitrary::{Result, Unstructured};
-use ubtile_tiling::{Dtype, Edition, MAX_RANK, Operator, Product, Tensor, TensorDesc};
+use ubtile_tiling::{Dtype, MAX_RANK, Operator, Tensor, TensorDesc};
 
 use crate::description::Description;
 
@@ -214,16 +214,12 @@ pub fn spoil(u: &mut Unstructured<'_>, description: &mut Description) -> Result<
     Ok(())
 }
 
-/// A product or none, and an edition.
-pub fn where_to(u: &mut Unstructured<'_>) -> Result<(Option<Product>, Edition)> {
-    let product = if u.arbitrary()? { Some(*u.choose(&Product::ALL)?) } else { None };
-    Ok((product, *u.choose(&Edition::ALL)?))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ubtile_testkit::Rng;
+    use ubtile_tiling::Edition;
+
+    use super::*;
 
     #[test]
     fn most_sensible_descriptions_are_accepted() {

@@ -3,3 +3,4 @@
 pub mod description;
 pub mod generate;
 pub mod plan;
+pub mod run;

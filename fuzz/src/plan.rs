@@ -4,9 +4,10 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
-use ubtile_tiling::{Phase, PlanError, PlanOptions, TargetSpec, Workspace};
+use ubtile_tiling::{Capabilities, Dtype, Dtypes, Phase, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub mod im2col_backward;
+pub mod max_unpool2d_backward;
 pub mod replication_pad2d_backward;
 
 /// How many tiles of a plan that may have billions are looked at.
@@ -18,11 +19,16 @@ pub fn target(u: &mut Unstructured<'_>) -> Result<TargetSpec> {
         return Ok(TargetSpec::host(u.int_in_range(0..=64)?));
     }
     Ok(TargetSpec {
-        name: "fuzz",
         cores: u.int_in_range(0..=9)?,
         local_bytes: bytes(u)?,
         block_bytes: *u.choose(&[1, 4, 32, 64, 0])?,
         vector_bytes: *u.choose(&[4, 16, 32, 256, 0])?,
+        capabilities: Capabilities {
+            atomic_add: if u.arbitrary()? { Dtypes::from_iter([Dtype::F32]) } else { Dtypes::NONE },
+            unaligned_copy: u.arbitrary()?,
+            gather: u.arbitrary()?,
+            bf16: u.arbitrary()?,
+        },
     })
 }
 

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use crate::element::Element;
 use crate::simd::{Isa, Real, Vector};
+use crate::values::{Values, ValuesMut};
 
 /// Sums of this type stored as `O`, rounded once to nearest even, a NaN as the canonical one.
 pub(crate) trait Round<O>: Real {
@@ -85,4 +86,73 @@ pub(crate) fn to_odd_f32(x: f64) -> f32 {
     }
     let away = u32::from(f64::from(nearest).abs() > x.abs());
     f32::from_bits(nearest.to_bits().wrapping_sub(away) | 1)
+}
+
+/// An integer as an f64, those beyond 2^53 cut to 42 bits or more and rounded to odd, see [`to_odd_f32`].
+fn to_odd_f64(x: i64) -> f64 {
+    let magnitude = x.unsigned_abs();
+    if magnitude < 1 << 53 {
+        return x as f64;
+    }
+    let kept = magnitude >> 11 | u64::from(magnitude & 0x7ff != 0);
+    let rounded = kept as f64 * 2048.0;
+    if x < 0 { -rounded } else { rounded }
+}
+
+/// Elements that [`convert`] takes at once.
+pub(crate) const CHUNK: usize = 32;
+
+/// Converts elements, as many as both have and at most [`CHUNK`]: integers wrap, everything else is rounded once to nearest
+/// even, a NaN becomes the canonical one, BOOL is 0 or 1. Does nothing for dtypes that the contract does not convert.
+pub(crate) fn convert(from: &Values<'_>, to: &mut ValuesMut<'_>) {
+    let (mut integers, mut floats) = ([0i64; CHUNK], [0f64; CHUNK]);
+    match from {
+        Values::F16(v) => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
+        Values::Bf16(v) => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
+        Values::F32(v) => from_floats(widen(v, &mut floats, f64::from), to),
+        Values::F64(v) => from_floats(widen(v, &mut floats, |x| x), to),
+        Values::I8(v) => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::U8(v) => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I16(v) => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I32(v) => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I64(v) => from_integers(widen(v, &mut integers, |x| x), to),
+        Values::Bool(v) => from_integers(widen(v, &mut integers, |x| i64::from(x != 0)), to),
+        Values::C64(_) | Values::C128(_) => {}
+    }
+}
+
+fn from_floats(from: &[f64], to: &mut ValuesMut<'_>) {
+    match to {
+        ValuesMut::F16(v) => each(from, v, |x| f16::narrow(to_odd_f32(x))),
+        ValuesMut::Bf16(v) => each(from, v, |x| bf16::narrow(to_odd_f32(x))),
+        ValuesMut::F32(v) => each(from, v, |x| f32::narrow(x as f32)),
+        ValuesMut::F64(v) => each(from, v, f64::narrow),
+        _ => {}
+    }
+}
+
+fn from_integers(from: &[i64], to: &mut ValuesMut<'_>) {
+    match to {
+        ValuesMut::F16(v) => each(from, v, |x| f16::narrow(to_odd_f32(to_odd_f64(x)))),
+        ValuesMut::Bf16(v) => each(from, v, |x| bf16::narrow(to_odd_f32(to_odd_f64(x)))),
+        ValuesMut::F32(v) => each(from, v, |x| x as f32),
+        ValuesMut::F64(v) => each(from, v, |x| x as f64),
+        ValuesMut::I8(v) => each(from, v, |x| x as i8),
+        ValuesMut::U8(v) => each(from, v, |x| x as u8),
+        ValuesMut::I16(v) => each(from, v, |x| x as i16),
+        ValuesMut::I32(v) => each(from, v, |x| x as i32),
+        ValuesMut::I64(v) => each(from, v, |x| x),
+        ValuesMut::Bool(_) | ValuesMut::C64(_) | ValuesMut::C128(_) => {}
+    }
+}
+
+fn widen<'a, T: Copy, W>(from: &[T], to: &'a mut [W], convert: impl Fn(T) -> W) -> &'a [W] {
+    each(from, to, convert);
+    to.get(..from.len()).unwrap_or(to)
+}
+
+fn each<T: Copy, W>(from: &[T], to: &mut [W], convert: impl Fn(T) -> W) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = convert(*from);
+    }
 }

@@ -1,79 +1,273 @@
-//! GridSampler2DBackward.
+//! GridSampler2DBackward: the gradients of a sampled image and of the grid that says where it was sampled.
+//!
+//! A point `grid[n, h, w]` is a position `(x, y)` in image `n`, in pixels after unnormalising and padding. It mixes pixels `p` with
+//! weights `w(p)`, so `input_grad[n, c, p] += w(p) * grad_output[n, c, h, w]`, and
+//! `grid_grad[n, h, w] = multiplier * Σ_c grad_output[n, c, h, w] * Σ_p w'(p) * input[n, c, p]` along x and y.
+//!
+//! Coordinates and sums are in f32 (F64 in f64), rounded once. `input_grad` starts at +0.0 and takes points in `(h, w)` order, of
+//! a point its pixels row by row. The sum over channels is made in blocks of 64, in a block by channel modulo 8 ascending, then
+//! halved; blocks ascending. `docs/numerics.md` has every step.
 
+mod bicubic;
 mod cells;
 mod channels_last;
 mod coordinates;
+mod direct;
 mod gradient;
+mod grid_grad;
 mod planes;
+mod share;
+mod sources;
 mod staging;
+mod stored;
+mod tile;
 
-use ubtile_tiling::grid_sampler_2d_backward::Problem;
+use half::{bf16, f16};
+use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
+use ubtile_tiling::{ALIGN, Dtype, Tensor};
 
-use crate::level::{Kernel, Level};
-use crate::simd::Isa;
-use cells::{Axes, CHUNK, Window};
-use channels_last::Staged;
-use planes::Planes;
+use self::share::{Front, Share};
+use self::sources::Sources;
+use self::stored::Stored;
+use self::tile::OneTile;
+use crate::RunError;
+use crate::level::Level;
+use crate::parallel::{Parallel, Serial};
+use crate::values::{Values, ValuesMut};
 
-struct Spike<'a> {
-    problem: Problem,
-    go: &'a [f32],
-    x: &'a [f32],
-    grid: &'a [f32],
-    dx: &'a mut [f32],
-    dg: &'a mut [f32],
-    xs: &'a mut [f32],
-    dxs: &'a mut [f32],
-    tile: &'a mut [f32],
-    block: usize,
-    times: &'a mut dyn FnMut(usize),
+/// What is read, all of one dtype: F16, BF16, F32 or F64.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// `[N, C, Ho, Wo]`.
+    pub grad_output: Values<'a>,
+    /// `[N, C, Hi, Wi]`.
+    pub input: Values<'a>,
+    /// `[N, Ho, Wo, 2]`: x and y in -1..1.
+    pub grid: Values<'a>,
 }
 
-impl Kernel for Spike<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        if self.problem.c <= 4 { go::<S::Quad, 4>(isa.quad(), self) } else { go::<S, 8>(isa, self) }
+/// What is written, of the inputs' dtype. A gradient that is not wanted is not looked at.
+#[derive(Debug)]
+pub struct Outputs<'a> {
+    /// `[N, C, Hi, Wi]`.
+    pub input_grad: ValuesMut<'a>,
+    /// `[N, Ho, Wo, 2]`.
+    pub grid_grad: ValuesMut<'a>,
+}
+
+/// The parts of the workspace that a share uses, [`Plan::share_workspace`] of a workspace that is aligned to
+/// [`ALIGN`] bytes.
+#[derive(Debug)]
+pub struct ShareMemory<'a> {
+    /// The share's own memory.
+    pub scratch: &'a mut [u8],
+    /// What it makes for the next phase.
+    pub write: &'a mut [u8],
+    /// What an earlier phase made.
+    pub read: &'a [u8],
+}
+
+/// Computes a problem on the calling thread.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run(
+    plan: &Plan,
+    level: Level,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+}
+
+/// Computes a problem, the shares of each phase handed to `parallel`. The workspace may start at any address.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn run_parallel(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    let (got, want) = (workspace.len(), plan.workspace_bytes());
+    check_inputs(plan, &inputs)?;
+    let p = plan.problem();
+    if p.want_input_grad {
+        outputs.input_grad.as_values().check(p.slot(Tensor::InputGrad))?;
     }
+    if p.want_grid_grad {
+        outputs.grid_grad.as_values().check(p.slot(Tensor::GridGrad))?;
+    }
+    if got < want {
+        return Err(RunError::Workspace { got, want });
+    }
+    let slack = workspace.as_ptr().align_offset(ALIGN);
+    let aligned = workspace.get_mut(slack..).unwrap_or(&mut []);
+    match p.dtype {
+        Dtype::F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::Bf16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
+        // The contract has no other.
+        _ => {}
+    }
+    Ok(())
 }
 
-#[inline(always)]
-fn go<S: Isa, const G: usize>(isa: S, k: Spike<'_>) {
-    let p = k.problem;
-    let points = p.ho * p.wo;
-    let px = p.hi * p.wi;
-    for n in 0..p.n {
-        for b in (0..p.c).step_by(k.block) {
-            let ch = (p.c - b).min(k.block);
-            let pitch = ch.next_multiple_of(G);
-            let grid = Planes::new(&k.grid[n * points * 2..], [p.ho, p.wo], [1, p.wo * 2, 2]);
-            let go = Planes::new(&k.go[(n * p.c + b) * points..], [p.ho, p.wo], [points, p.wo, 1]);
-            let x = Planes::new(&k.x[(n * p.c + b) * px..], [p.hi, p.wi], [px, p.wi, 1]);
-            let mut dx = Planes::new(&mut k.dx[(n * p.c + b) * px..], [p.hi, p.wi], [px, p.wi, 1]);
-            staging::stage(isa, &x, ch, 0..px, k.xs, pitch);
-            (k.times)(0);
-            k.dxs[..px * pitch].fill(0.0);
-            (k.times)(1);
-            let st = Staged { axes: Axes::new(&p), grid, grad_output: go, channels: ch, pitch, input: &k.xs[..px * pitch], window: Window { first: [0, 0], size: [p.hi, p.wi], strides: [p.wi * pitch, pitch] } };
-            for first in (0..points).step_by(CHUNK) {
-                let count = (points - first).min(CHUNK);
-                let (cells, sums) = st.chunk::<S, G>(isa, first, count, k.tile, k.dxs);
-                let out = &mut k.dg[(n * points + first) * 2..];
-                for (((o, s), mx), my) in out.as_chunks_mut::<2>().0.iter_mut().zip(&sums).zip(&cells.x.multiplier).zip(&cells.y.multiplier).take(count) {
-                    *o = [mx * s[0], my * s[1]];
-                }
-            }
-            (k.times)(2);
-            staging::unstage(isa, k.dxs, pitch, &mut dx, ch, 0..px);
-            (k.times)(3);
+/// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, outputs the elements
+/// [`Plan::share_range`] of them. All shares of a phase must be complete before the next phase begins.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short, or memory that is not aligned.
+pub fn run_share(
+    plan: &Plan,
+    level: Level,
+    phase: usize,
+    share: usize,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    memory: ShareMemory<'_>,
+) -> Result<(), RunError> {
+    let (p, range, parts) = (plan.problem(), plan.share_range(phase, share), plan.share_workspace(phase, share));
+    check_inputs(plan, &inputs)?;
+    if p.want_input_grad {
+        outputs.input_grad.as_values().check_box(Tensor::InputGrad, p.dtype, range.input_grad.len())?;
+    }
+    if p.want_grid_grad {
+        outputs.grid_grad.as_values().check_box(Tensor::GridGrad, p.dtype, range.grid_grad.len())?;
+    }
+    let size = plan.sums_dtype().size();
+    for (bytes, part) in [(&*memory.scratch, parts.scratch), (&*memory.write, parts.write), (memory.read, parts.read)] {
+        // Memory at a wrong address is as good as none.
+        let got = if part.is_empty() || bytes.as_ptr().align_offset(size) == 0 { bytes.len() } else { 0 };
+        if got < part.len() {
+            return Err(RunError::Workspace { got, want: part.len() });
         }
     }
+    match p.dtype {
+        Dtype::F16 => one_share::<f16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::Bf16 => one_share::<bf16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F32 => one_share::<f32>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F64 => one_share::<f64>(plan, level, (phase, share), inputs, outputs, memory),
+        _ => {}
+    }
+    Ok(())
 }
 
-#[doc(hidden)]
-#[allow(missing_docs)]
-pub fn spike(level: Level, problem: &Problem, go: &[f32], x: &[f32], grid: &[f32], dx: &mut [f32], dg: &mut [f32], block: usize, ws: &mut [f32], times: &mut dyn FnMut(usize)) {
-    let (xs, rest) = ws.split_at_mut(ws.len() / 2 - 8192 + 512);
-    let (dxs, tile) = rest.split_at_mut(xs.len() - 1024);
-    level.dispatch(Spike { problem: *problem, go, x, grid, dx, dg, xs, dxs, tile, block, times });
+/// The boxes of a tile that its caller moves.
+#[derive(Debug)]
+pub struct TileBoxes<'a> {
+    /// `[channels, points]`.
+    pub grad_output: Values<'a>,
+    /// `[channels, Hi, Wi]`: the whole image.
+    pub input: Values<'a>,
+    /// `[points, 2]`.
+    pub grid: Values<'a>,
+    /// `[channels, rows, Wi]`: complete when the tile is the last of its points. Of F32 and F64 it holds the sums and must stay
+    /// between the tiles.
+    pub input_grad: ValuesMut<'a>,
+    /// `[channels, rows, Wi]` of [`Plan::sums_dtype`], to stay between the tiles; of F32 and F64 not looked at.
+    pub input_grad_sums: ValuesMut<'a>,
+    /// `[points, 2]`: complete when the tile has the last channels.
+    pub grid_grad: ValuesMut<'a>,
+    /// `[points, 2]` of [`Plan::sums_dtype`], to stay while further blocks of channels of the same points follow; not looked at
+    /// where one block is all.
+    pub totals: ValuesMut<'a>,
+}
+
+/// Computes one tile on boxes without gaps. Tiles come in the order of [`Plan::tiles`]; what must stay between them is said at
+/// [`TileBoxes`].
+///
+/// # Errors
+/// A box of the wrong dtype or too short.
+pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) -> Result<(), RunError> {
+    match plan.problem().dtype {
+        Dtype::F16 => OneTile::<f16>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
+        Dtype::Bf16 => OneTile::<bf16>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
+        Dtype::F32 => OneTile::<f32>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
+        Dtype::F64 => OneTile::<f64>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
+        _ => Ok(()),
+    }
+}
+
+fn check_inputs(plan: &Plan, inputs: &Inputs<'_>) -> Result<(), RunError> {
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    inputs.input.check(plan.problem().slot(Tensor::Input))?;
+    inputs.grid.check(plan.problem().slot(Tensor::Grid))
+}
+
+fn sources<'a, T: Stored>(plan: &'a Plan, inputs: &Inputs<'a>) -> Sources<'a, T> {
+    let (grad_output, input, grid) = (T::read(inputs.grad_output), T::read(inputs.input), T::read(inputs.grid));
+    Sources { plan, grad_output, input, grid }
+}
+
+fn typed<T: Stored>(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) {
+    let sources = sources::<T>(plan, &inputs);
+    let (input_grad, grid_grad) = (T::write(outputs.input_grad), T::write(outputs.grid_grad));
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        // All of a kind lies in one region, and the regions in this order.
+        let region = |part: fn(&Plan, usize, usize) -> core::ops::Range<usize>| {
+            part(plan, phase, 0).start..part(plan, phase, shares.saturating_sub(1)).end
+        };
+        let mut regions = Front::new(&mut *workspace);
+        let scratch = region(|plan, phase, share| plan.share_workspace(phase, share).scratch);
+        let read = region(|plan, phase, share| plan.share_workspace(phase, share).read);
+        let write = region(|plan, phase, share| plan.share_workspace(phase, share).write);
+        let (scratch_start, read_start, write_start) = (scratch.start, read.start, write.start);
+        let mut scratch = Front::new(regions.take(scratch));
+        let read = &*regions.take(read);
+        let mut write = Front::new(regions.take(write));
+        let mut input_grad = Front::new(&mut *input_grad);
+        let mut grid_grad = Front::new(&mut *grid_grad);
+        let items = (0..shares).map(|share| {
+            let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
+            let within = |part: core::ops::Range<usize>, start: usize| {
+                part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
+            };
+            Share {
+                sources,
+                work: plan.work(phase, share),
+                input_grad: input_grad.take(range.input_grad.clone()),
+                grid_grad: grid_grad.take(range.grid_grad.clone()),
+                range,
+                scratch: scratch.take(within(parts.scratch, scratch_start)),
+                write: write.take(within(parts.write, write_start)),
+                read: read.get(within(parts.read, read_start)).unwrap_or(&[]),
+            }
+        });
+        parallel.for_each(items, |share| level.dispatch(share));
+    }
+}
+
+fn one_share<T: Stored>(
+    plan: &Plan,
+    level: Level,
+    (phase, share): (usize, usize),
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    memory: ShareMemory<'_>,
+) {
+    let ShareMemory { scratch, write, read } = memory;
+    let (sources, parts) = (sources::<T>(plan, &inputs), plan.share_workspace(phase, share));
+    level.dispatch(Share {
+        sources,
+        work: plan.work(phase, share),
+        input_grad: T::write(outputs.input_grad),
+        grid_grad: T::write(outputs.grid_grad),
+        range: plan.share_range(phase, share),
+        scratch: scratch.get_mut(..parts.scratch.len()).unwrap_or(&mut []),
+        write: write.get_mut(..parts.write.len()).unwrap_or(&mut []),
+        read: read.get(..parts.read.len()).unwrap_or(&[]),
+    });
 }

@@ -15,7 +15,7 @@ use ubtile_tiling::Tensor;
 
 use self::source::Source;
 use self::target::{Run, Sums};
-use self::tile::Job;
+use self::tile::{Job, ROOM};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::parallel::{Parallel, Serial, shares};
@@ -150,6 +150,7 @@ impl<T: Element<Acc: Sums>> Kernel for Share<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(mut self, isa: S) {
+        let mut room = [0f64; ROOM];
         let problem = self.plan.problem();
         let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
         let [gn, gr, gl] = problem.grad_output_strides;
@@ -171,7 +172,7 @@ impl<T: Element<Acc: Sums>> Kernel for Share<'_, T> {
             let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
             let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
             let out_start = plane.wrapping_add(cell).wrapping_sub(first);
-            Job { problem, tile, source, out_start, out_strides: [oh, ow] }.run(isa, &mut self.out);
+            Job { problem, tile, source, out_start, out_strides: [oh, ow] }.run(isa, &mut room, &mut self.out);
         }
     }
 }
@@ -191,6 +192,7 @@ impl<T: Element<Acc: Sums>> Kernel for OneTile<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(mut self, isa: S) {
+        let mut room = [0f64; ROOM];
         let tile = *self.tile;
         let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
         let one = a.wrapping_mul(b);
@@ -199,7 +201,7 @@ impl<T: Element<Acc: Sums>> Kernel for OneTile<'_, T> {
         let start = before.wrapping_neg();
         let source = Source { data: self.grad, start, taps, windows: [b, 1], in_place: false };
         let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
-        Job { problem: self.plan.problem(), tile, source, out_start: 0, out_strides }.run(isa, &mut self.sums);
+        Job { problem: self.plan.problem(), tile, source, out_start: 0, out_strides }.run(isa, &mut room, &mut self.sums);
         if let Some(out) = &mut self.out
             && tile.last
         {

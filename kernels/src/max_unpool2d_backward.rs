@@ -1,1 +1,210 @@
-//! Kernels.
+//! MaxUnpool2dBackward: `out[n, c, i] = grad_output[n, c, indices[n, c, i]]`, a gather.
+//!
+//! Where the dtypes are the same, bits are copied; else an element is converted: integers wrap, everything else is rounded once
+//! to nearest even, a NaN becomes the canonical one. There is nothing to add, so all levels run the same code. No workspace.
+//!
+//! An index outside of the plane is an error. Nothing is read through it; `out` holds 0 there.
+
+mod gather;
+
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
+use ubtile_tiling::Tensor;
+
+use self::gather::{Gather, Places, Plane};
+use crate::RunError;
+use crate::level::Level;
+use crate::parallel::{Parallel, Serial, shares};
+use crate::values::{Values, ValuesMut};
+
+/// What is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// `[N, C, oH, oW]`.
+    pub grad_output: Values<'a>,
+    /// Flat positions in the plane `[oH, oW]`, `[N, C, H, W]`: I32 or I64.
+    pub indices: Values<'a>,
+}
+
+/// What is written.
+#[derive(Debug)]
+pub struct Outputs<'a> {
+    /// `[N, C, H, W]`.
+    pub out: ValuesMut<'a>,
+}
+
+/// Computes a problem on the calling thread. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position.
+pub fn run(
+    plan: &Plan,
+    level: Level,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+}
+
+/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position.
+pub fn run_parallel(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+) -> Result<(), RunError> {
+    let _ = (level, workspace);
+    inputs.check(plan)?;
+    outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
+    // No position is as large: a tensor has fewer elements.
+    let lowest = AtomicUsize::new(usize::MAX);
+    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+    parallel.for_each(shares(outputs.out, ranges), |(share, mut out)| {
+        if let Some(bad) = gather_share(plan, share, inputs, &mut out) {
+            lowest.fetch_min(bad, Ordering::Relaxed);
+        }
+    });
+    inputs.verdict(plan, Some(lowest.into_inner()).filter(|&position| position < usize::MAX))
+}
+
+/// Computes one share of the plan's only phase, for callers with threads of their own. The inputs are the whole tensors, `out`
+/// the elements [`Plan::share_range`] of the output.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position in the share.
+pub fn run_share(
+    plan: &Plan,
+    level: Level,
+    phase: usize,
+    share: usize,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+) -> Result<(), RunError> {
+    let _ = level;
+    let range = plan.share_range(phase, share);
+    inputs.check(plan)?;
+    outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
+    let mut out = outputs.out;
+    let bad = if range.is_empty() { None } else { gather_share(plan, share, inputs, &mut out) };
+    inputs.verdict(plan, bad)
+}
+
+/// Computes one tile on boxes laid out as [`Tile`] says: its slice of the plane, its indices and its run of the output, which
+/// stays from the first tile of the run to the last.
+///
+/// # Errors
+/// A box of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position in the tile.
+pub fn run_tile(
+    plan: &Plan,
+    level: Level,
+    tile: &Tile,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+) -> Result<(), RunError> {
+    let _ = level;
+    let problem = plan.problem();
+    let ([first, end], [from, to]) = (tile.elements, tile.cells);
+    let (count, cells) = (end.saturating_sub(first), to.saturating_sub(from));
+    inputs.grad_output.check_box(Tensor::GradOutput, problem.dtype, cells)?;
+    inputs.indices.check_box(Tensor::Indices, problem.index_dtype, count)?;
+    outputs.out.as_values().check_box(Tensor::Out, problem.out_dtype, count)?;
+    let mut out = outputs.out;
+    let gather = Gather {
+        plane: Plane { start: 0, cells: tile.cells, all: cells_of(plan), pitched: None },
+        indices: Places { start: 0, step: 1 },
+        out: Places { start: 0, step: 1 },
+        count,
+        keeps: tile.accumulates,
+    };
+    let Some(bad) = gather.run(inputs, &mut out) else { return Ok(()) };
+    let position = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
+    let position = position.saturating_add(first).saturating_add(bad);
+    Err(RunError::Index { position, index: inputs.index(bad), cells: cells_of(plan) })
+}
+
+impl Inputs<'_> {
+    fn check(&self, plan: &Plan) -> Result<(), RunError> {
+        self.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+        self.indices.check(plan.problem().slot(Tensor::Indices))
+    }
+
+    /// The index at an offset.
+    fn index(&self, at: usize) -> i64 {
+        match self.indices {
+            Values::I32(indices) => indices.get(at).copied().unwrap_or_default().into(),
+            Values::I64(indices) => indices.get(at).copied().unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
+    /// The error of the lowest bad position, if there is one.
+    fn verdict(&self, plan: &Plan, lowest: Option<usize>) -> Result<(), RunError> {
+        let Some(position) = lowest else { return Ok(()) };
+        let problem = plan.problem();
+        let (size, width) = (at_least_1(problem.h.saturating_mul(problem.w)), at_least_1(problem.w));
+        let (plane, element) = (position / size, position % size);
+        let (n, c) = (plane / at_least_1(problem.c), plane % at_least_1(problem.c));
+        let at = offset([n, c, element / width, element % width], problem.indices_strides);
+        Err(RunError::Index { position, index: self.index(at), cells: cells_of(plan) })
+    }
+}
+
+/// Gathers a share on the whole tensors, which need not fit any local memory: a plane that the plan cuts is read in one go.
+/// Gives the lowest flat position of a bad index.
+fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+    let problem = plan.problem();
+    let (channels, width, cells) = (at_least_1(problem.c), at_least_1(problem.w), cells_of(plan));
+    // Where rows lie one behind the other, they are one long row.
+    let flat = |[_, _, sh, sw]: [usize; 4], width: usize| sh == sw.wrapping_mul(width);
+    let one_row = flat(problem.indices_strides, problem.w) && flat(problem.out_strides, problem.w);
+    let [_, _, gh, gw] = problem.grad_output_strides;
+    let contiguous = gw == 1 && flat(problem.grad_output_strides, problem.out_w);
+    let pitched = (!contiguous).then_some((at_least_1(problem.out_w), [gh, gw]));
+    let before = plan.share_range(0, share).start;
+    let mut lowest = None;
+    for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
+        let (n, c) = (tile.plane / channels, tile.plane % channels);
+        let start = offset([n, c, 0, 0], problem.grad_output_strides);
+        let [mut element, end] = tile.elements;
+        while element < end {
+            let at = [n, c, element / width, element % width];
+            let rest = width.get().saturating_sub(element % width);
+            let count = if one_row { end - element } else { rest.min(end - element) };
+            let gather = Gather {
+                plane: Plane { start, cells: [0, cells], all: cells, pitched },
+                indices: Places { start: offset(at, problem.indices_strides), step: problem.indices_strides[3] },
+                out: Places { start: offset(at, problem.out_strides).wrapping_sub(before), step: problem.out_strides[3] },
+                count,
+                keeps: false,
+            };
+            if let Some(bad) = gather.run(inputs, out) {
+                let plane = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
+                lowest = lowest.or(Some(plane.saturating_add(element).saturating_add(bad)));
+            }
+            element = element.saturating_add(count);
+        }
+    }
+    lowest
+}
+
+/// Cells of a plane of `grad_output`.
+fn cells_of(plan: &Plan) -> usize {
+    plan.problem().out_h.saturating_mul(plan.problem().out_w)
+}
+
+fn offset([n, c, h, w]: [usize; 4], [sn, sc, sh, sw]: [usize; 4]) -> usize {
+    let plane = n.wrapping_mul(sn).wrapping_add(c.wrapping_mul(sc));
+    plane.wrapping_add(h.wrapping_mul(sh)).wrapping_add(w.wrapping_mul(sw))
+}
+
+fn at_least_1(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
+}

@@ -9,6 +9,7 @@ mod fold;
 mod line;
 mod part;
 mod place;
+mod rows;
 
 use ubtile_tiling::Tensor;
 use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
@@ -129,37 +130,37 @@ enum Boxes {
 
 fn compute(plan: &Plan, level: Level, boxes: Boxes, source: Values<'_>, dest: ValuesMut<'_>) {
     match (source, dest) {
-        (Values::F16(source), ValuesMut::F16(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
-        (Values::Bf16(source), ValuesMut::Bf16(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
-        (Values::F32(source), ValuesMut::F32(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
-        (Values::F64(source), ValuesMut::F64(dest)) => fold::<_, 1>(plan, level, boxes, source, dest),
+        (Values::F16(source), ValuesMut::F16(dest)) => fold(plan, level, boxes, 1, source, dest),
+        (Values::Bf16(source), ValuesMut::Bf16(dest)) => fold(plan, level, boxes, 1, source, dest),
+        (Values::F32(source), ValuesMut::F32(dest)) => fold(plan, level, boxes, 1, source, dest),
+        (Values::F64(source), ValuesMut::F64(dest)) => fold(plan, level, boxes, 1, source, dest),
         (Values::C64(source), ValuesMut::C64(dest)) => {
-            fold::<_, 2>(plan, level, boxes, source.as_flattened(), dest.as_flattened_mut());
+            fold(plan, level, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         (Values::C128(source), ValuesMut::C128(dest)) => {
-            fold::<_, 2>(plan, level, boxes, source.as_flattened(), dest.as_flattened_mut());
+            fold(plan, level, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         // The contract has no other.
         _ => {}
     }
 }
 
-fn fold<T: Element, const P: usize>(plan: &Plan, level: Level, boxes: Boxes, source: &[T], dest: &mut [T]) {
+fn fold<T: Element>(plan: &Plan, level: Level, boxes: Boxes, parts: usize, source: &[T], dest: &mut [T]) {
     let problem = plan.problem();
     let (from, to, tile, share) = match boxes {
         Boxes::Share(share) => {
-            let from = Place::<P>::tensor(problem.c, problem.grad_output_strides, 0);
-            let to = Place::tensor(problem.c, problem.grad_input_strides, plan.share_range(0, share).start);
-            (from, to, None, share)
+            let start = plan.share_range(0, share).start;
+            let from = Place::tensor(parts, problem.c, problem.grad_output_strides, 0);
+            (from, Place::tensor(parts, problem.c, problem.grad_input_strides, start), None, share)
         }
         Boxes::Tile(tile) => {
-            let from = Place::cut(tile.planes, tile.source_rows, tile.source_columns);
+            let from = Place::cut(parts, tile.planes, tile.source_rows, tile.source_columns);
             // No share has that number, so it has no tiles.
-            (from, Place::cut(tile.planes, tile.rows, tile.columns), Some(tile), usize::MAX)
+            (from, Place::cut(parts, tile.planes, tile.rows, tile.columns), Some(tile), usize::MAX)
         }
     };
     let tiles = tile.into_iter().chain(plan.tiles(0, share));
-    level.dispatch(Fold { tiles, rows: plan.rows(), columns: plan.columns(), source, from, dest, to });
+    Fold { tiles, parts, rows: plan.rows(), columns: plan.columns(), source, from, dest, to }.run(level);
 }
 
 fn add_part(plan: &Plan, tile: &Tile, source: Values<'_>, dest: ValuesMut<'_>, sums: ValuesMut<'_>) {

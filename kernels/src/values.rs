@@ -128,6 +128,26 @@ impl<'a> Values<'a> {
         self.len() == 0
     }
 
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        fn of<T: bytemuck::Pod>(v: &[T]) -> &[u8] {
+            bytemuck::try_cast_slice(v).unwrap_or(&[])
+        }
+        match self {
+            Self::F16(v) => of(v),
+            Self::Bf16(v) => of(v),
+            Self::F32(v) => of(v),
+            Self::F64(v) => of(v),
+            Self::I8(v) => of(v),
+            Self::U8(v) | Self::Bool(v) => v,
+            Self::I16(v) => of(v),
+            Self::I32(v) => of(v),
+            Self::I64(v) => of(v),
+            Self::C64(v) => of(v),
+            Self::C128(v) => of(v),
+        }
+    }
+
     /// Whether they can be the elements of a tensor: of its dtype, and at least as many as its strides reach.
     pub(crate) fn check(&self, slot: Option<TensorSlot>) -> Result<(), RunError> {
         // Every plan has a slot for each tensor of its operator.
@@ -189,6 +209,26 @@ impl<'a> ValuesMut<'a> {
 }
 
 impl<'a> ValuesMut<'a> {
+    /// Their bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        fn of<T: bytemuck::Pod>(v: &mut [T]) -> &mut [u8] {
+            bytemuck::try_cast_slice_mut(v).unwrap_or_default()
+        }
+        match self {
+            Self::F16(v) => of(v),
+            Self::Bf16(v) => of(v),
+            Self::F32(v) => of(v),
+            Self::F64(v) => of(v),
+            Self::I8(v) => of(v),
+            Self::U8(v) | Self::Bool(v) => v,
+            Self::I16(v) => of(v),
+            Self::I32(v) => of(v),
+            Self::I64(v) => of(v),
+            Self::C64(v) => of(v),
+            Self::C128(v) => of(v),
+        }
+    }
+
     /// The first `count` elements and the rest; all and none where there are fewer.
     pub(crate) fn split_at(self, count: usize) -> (Self, Self) {
         fn halves<T>(v: &mut [T], count: usize) -> (&mut [T], &mut [T]) {

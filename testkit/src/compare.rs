@@ -147,7 +147,7 @@ enum Verdict {
 ///
 /// # Panics
 /// If dtype or shape are not those of the reference. A result without its N dimension is read as one with N = 1.
-pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Mismatch> {
+pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatch>> {
     let without_ones = |shape: &[usize]| shape.iter().copied().skip_while(|&d| d == 1).collect::<Vec<_>>();
     let shape = result.desc().shape;
     assert_eq!(result.dtype(), expected.dtype, "the result's dtype");
@@ -171,7 +171,7 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Mismatch> {
                 report.exact += 1;
                 continue;
             }
-            Cell::Bits(_) => return Err(Mismatch { reason: Reason::Bits, at: at(f64::NAN), report }),
+            Cell::Bits(_) => return Err(Box::new(Mismatch { reason: Reason::Bits, at: at(f64::NAN), report })),
             Cell::Sum(sum) => sum,
         };
         match judge(dtype, &limits, expected.compute.max(), got, &sum) {
@@ -192,13 +192,15 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Mismatch> {
             }
             Verdict::Wrong(reason) => {
                 let error = (decode(dtype, got) - sum.value).abs();
-                return Err(Mismatch { reason, at: at(error), report });
+                return Err(Box::new(Mismatch { reason, at: at(error), report }));
             }
         }
     }
     match report.worst.clone() {
-        Some(at) if at.error >= 10.0 * limits.relative => Err(Mismatch { reason: Reason::Relative, at, report }),
-        Some(at) if report.mean >= limits.relative => Err(Mismatch { reason: Reason::Mean, at, report }),
+        Some(at) if at.error >= 10.0 * limits.relative => {
+            Err(Box::new(Mismatch { reason: Reason::Relative, at, report }))
+        }
+        Some(at) if report.mean >= limits.relative => Err(Box::new(Mismatch { reason: Reason::Mean, at, report })),
         _ => Ok(report),
     }
 }

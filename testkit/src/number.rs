@@ -210,7 +210,7 @@ mod tests {
                 assert_eq!(encode(dtype, middle.next_down()), bits);
                 // Just above a tie, by less than f32 can tell: a detour over f32 would end on `bits` when that is even.
                 assert_eq!(encode(dtype, middle.next_up()), bits + 1);
-                assert_eq!(encode(dtype, -middle.next_up()), bits + 1 | 0x8000);
+                assert_eq!(encode(dtype, -middle.next_up()), (bits + 1) | 0x8000);
             }
         }
         assert_eq!(encode(Dtype::F16, 65519.99), 0x7bff);

@@ -90,7 +90,7 @@ mod tests {
     fn layouts() {
         let strides = |layout: Layout| layout.desc(Dtype::F32, &[2, 3, 4, 5]).strides.as_slice().to_vec();
         assert_eq!(strides(Layout::Contiguous), [60, 20, 5, 1]);
-        assert_eq!(strides(Layout::Pitched), [(8 * 4 + 3) * 3 + 3 + 0, 8 * 4 + 3, 8, 1]);
+        assert_eq!(strides(Layout::Pitched), [(8 * 4 + 3) * 3 + 3, 8 * 4 + 3, 8, 1]);
         assert_eq!(strides(Layout::Spread), [120, 40, 10, 2]);
         assert_eq!(strides(Layout::ChannelsLast), [60, 1, 15, 3]);
         assert_eq!(strides(Layout::Repeated), [0, 20, 5, 1]);

@@ -126,7 +126,7 @@ fn overlapping(desc: &TensorDesc) -> TensorDesc {
 /// Descriptions of Im2colBackward with one thing wrong.
 pub fn illegal_im2col() -> impl Strategy<Value = Im2colDesc> {
     (im2col(), 0..13usize).prop_map(|(legal, what)| {
-        let mut desc = Im2col { n: 2, c: 3, h: legal.h + 1, ..legal }.desc();
+        let mut desc = Im2col { n: 2, c: 3, h: legal.h + 1, w: legal.w + 1, ..legal }.desc();
         match what {
             0 => desc.grad_output = with_dtype(&desc.grad_output, Dtype::I32),
             1 => desc.out = with_dtype(&desc.out, Dtype::C64),

@@ -226,6 +226,23 @@ fn coordinates_are_rounded_in_f32_after_each_step() {
 }
 
 #[test]
+fn distances_are_rounded_in_f32() {
+    let spec = GridSampler { wi: 3, ..Default::default() };
+    let mut rounded = 0;
+    for steps in -40i32..40 {
+        // Around the centre of pixel 0, where 1 minus the distance needs more bits than f32 has.
+        let g = f32::from_bits((-2.0f32 / 3.0).to_bits().wrapping_add_signed(steps));
+        let i = ((g + 1.0) * 3.0 - 1.0) * 0.5;
+        let low = i.floor();
+        let (near_low, near_high) = (low + 1.0 - i, i - low);
+        rounded += usize::from(f64::from(near_low) + f64::from(near_high) != 1.0);
+        let want = if low < 0.0 { [near_high, 0.0, 0.0] } else { [near_low, near_high, 0.0] };
+        assert_eq!(one_point(spec, f64::from(g)).0, want.map(f64::from), "{g}");
+    }
+    assert!(rounded > 10, "{rounded}");
+}
+
+#[test]
 fn a_quotient_beyond_2_to_the_24_is_even() {
     for dtype in [Dtype::F32, Dtype::F64] {
         let spec = GridSampler { dtype, wi: 4, padding_mode: PaddingMode::Reflection, ..Default::default() };

@@ -3,34 +3,29 @@
 use ubtile_tiling::grid_sampler_2d_backward::{Desc, check};
 use ubtile_tiling::{Dtype, Edition};
 
-use crate::request::{Arena, List, Outcome, Request, signed};
+use crate::request::{Arena, List, Refusal, Request};
 
-#[unsafe(export_name = "serve_grid_sampler_2d_backward")]
 #[inline(never)]
-pub(crate) fn serve(request: &mut Request, arena: Arena) -> Outcome {
-    outcome(request, arena).unwrap_or(Outcome::Malformed)
-}
-
-fn outcome(request: &mut Request, mut arena: Arena) -> Option<Outcome> {
-    let grad_output = request.tensor(Dtype::F32)?;
-    let input = request.tensor(Dtype::F32)?;
-    let grid = request.tensor(Dtype::F32)?;
-    let input_grad = request.tensor(Dtype::F32)?;
-    let grid_grad = request.tensor(Dtype::F32)?;
-    let output_mask: List<bool, 4> = request.list(|word| word != 0);
+pub(crate) fn serve(request: &mut Request, arena: Arena) -> Result<(), Refusal> {
+    let dtype = request.dtype(Dtype::F32);
+    let grad_output = request.tensor(dtype)?;
+    let input = request.tensor(dtype)?;
+    let grid = request.tensor(dtype)?;
+    let input_grad = request.tensor(dtype)?;
+    let grid_grad = request.tensor(dtype)?;
+    let output_mask: List<bool, 4> = request.list(Request::flag)?;
     let desc = Desc {
         grad_output,
         input,
         grid,
         input_grad,
         grid_grad,
-        interpolation: signed(request.word()),
-        padding_mode: signed(request.word()),
+        interpolation: request.signed(),
+        padding_mode: request.signed(),
         align_corners: request.flag(),
-        output_mask: output_mask.as_slice()?,
+        output_mask: &output_mask,
     };
-    Some(match check(&desc, None, Edition::Any) {
-        Ok(_) => Outcome::Done,
-        Err(error) => error.into(),
-    })
+    let problem = check(&desc, None, Edition::Any)?;
+    let _ = (problem, arena);
+    Ok(())
 }

@@ -1,42 +1,47 @@
 //! Im2colBackward.
 
+use ubtile_kernels::im2col_backward::{self as kernel, Inputs, Outputs};
 use ubtile_tiling::im2col_backward::{Desc, check, plan};
 use ubtile_tiling::{Dtype, Edition};
 
-use crate::request::{Arena, List, Outcome, Request, signed};
+use crate::request::{Arena, Call, List, Refusal, Request};
 
-#[unsafe(export_name = "serve_im2col_backward")]
 #[inline(never)]
-pub(crate) fn serve(request: &mut Request, arena: Arena) -> Outcome {
-    outcome(request, arena).unwrap_or(Outcome::Malformed)
-}
-
-fn outcome(request: &mut Request, mut arena: Arena) -> Option<Outcome> {
-    let grad_output = request.tensor(Dtype::F32)?;
-    let out = request.tensor(Dtype::F32)?;
-    let [input_size, kernel_size, dilation, padding, stride]: [List<i64, 4>; 5] =
-        core::array::from_fn(|_| request.list(signed));
+pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refusal> {
+    let dtype = request.dtype(Dtype::F32);
+    let out_dtype = request.dtype(Dtype::F32);
+    let grad_output = request.tensor(dtype)?;
+    let out = request.tensor(out_dtype)?;
+    let input_size: List<i64, 4> = request.list(Request::signed)?;
+    let kernel_size: List<i64, 4> = request.list(Request::signed)?;
+    let dilation: List<i64, 4> = request.list(Request::signed)?;
+    let padding: List<i64, 4> = request.list(Request::signed)?;
+    let stride: List<i64, 4> = request.list(Request::signed)?;
     let desc = Desc {
         grad_output,
-        input_size: input_size.as_slice()?,
-        kernel_size: kernel_size.as_slice()?,
-        dilation: dilation.as_slice()?,
-        padding: padding.as_slice()?,
-        stride: stride.as_slice()?,
+        input_size: &input_size,
+        kernel_size: &kernel_size,
+        dilation: &dilation,
+        padding: &padding,
+        stride: &stride,
         out,
     };
-    let problem = match check(&desc, None, Edition::Any) {
-        Ok(problem) => problem,
-        Err(error) => return Some(error.into()),
-    };
-    let plan = match plan(&problem, &request.target(), &request.options()) {
-        Ok(plan) => plan,
-        Err(error) => return Some(error.into()),
-    };
-    if plan.workspace_bytes() > 3 { request.word(); }
-    for phase in 0..request.size() { for share in 0..request.size() {
-        for tile in plan.tiles(phase, share) { core::hint::black_box(tile); }
-        core::hint::black_box(plan.share_range(phase, share));
-    }}
-    Some(Outcome::Done)
+    let problem = check(&desc, None, Edition::Any)?;
+    let plan = plan(&problem, &request.target(), &request.options())?;
+
+    let level = request.level();
+    let inputs = Inputs { grad_output: arena.values(request, dtype)? };
+    let outputs = Outputs { out: arena.values_mut(request, out_dtype)? };
+    match request.call() {
+        Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,
+        #[cfg(feature = "everything")]
+        Call::Share { phase, share } => kernel::run_share(&plan, level, phase, share, inputs, outputs)?,
+        #[cfg(feature = "everything")]
+        Call::Tile { phase, share, tile } => {
+            let tile = plan.tiles(phase, share).nth(tile).ok_or(Refusal::Malformed)?;
+            let sums = arena.values_mut(request, plan.sums().0)?;
+            kernel::run_tile(&plan, level, &tile, inputs, outputs, sums)?;
+        }
+    }
+    Ok(())
 }

@@ -27,7 +27,7 @@ mod max_unpool2d_backward;
 #[cfg(feature = "replication-pad2d-backward")]
 mod replication_pad2d_backward;
 
-use request::{Arena, Outcome, Request, report};
+use request::{Arena, Refusal, Request, report};
 
 core::arch::global_asm!(include_str!("boot.s"));
 
@@ -50,7 +50,7 @@ extern "C" fn firmware_main() -> ! {
     }
 }
 
-fn serve(operator: u32, request: &mut Request, arena: Arena) -> Outcome {
+fn serve(operator: u32, request: &mut Request, arena: Arena) -> Result<(), Refusal> {
     match operator {
         #[cfg(feature = "grid-sampler-2d-backward")]
         0 => grid_sampler_2d_backward::serve(request, arena),
@@ -60,6 +60,6 @@ fn serve(operator: u32, request: &mut Request, arena: Arena) -> Outcome {
         2 => replication_pad2d_backward::serve(request, arena),
         #[cfg(feature = "im2col-backward")]
         3 => im2col_backward::serve(request, arena),
-        _ => Outcome::Malformed,
+        _ => Err(Refusal::Malformed),
     }
 }

@@ -1,24 +1,35 @@
 //! ReplicationPad2dBackward.
 
-use ubtile_tiling::replication_pad2d_backward::{Desc, check};
+use ubtile_kernels::replication_pad2d_backward::{self as kernel, Inputs, Outputs};
+use ubtile_tiling::replication_pad2d_backward::{Desc, check, plan};
 use ubtile_tiling::{Dtype, Edition};
 
-use crate::request::{Arena, List, Outcome, Request, signed};
+use crate::request::{Arena, Call, List, Refusal, Request};
 
-#[unsafe(export_name = "serve_replication_pad2d_backward")]
 #[inline(never)]
-pub(crate) fn serve(request: &mut Request, arena: Arena) -> Outcome {
-    outcome(request, arena).unwrap_or(Outcome::Malformed)
-}
+pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refusal> {
+    let dtype = request.dtype(Dtype::F32);
+    let grad_output = request.tensor(dtype)?;
+    let self_tensor = request.tensor(dtype)?;
+    let grad_input = request.tensor(dtype)?;
+    let padding: List<i64, 8> = request.list(Request::signed)?;
+    let desc = Desc { grad_output, self_tensor, padding: &padding, grad_input };
+    let problem = check(&desc, None, Edition::Any)?;
+    let plan = plan(&problem, &request.target(), &request.options())?;
 
-fn outcome(request: &mut Request, mut arena: Arena) -> Option<Outcome> {
-    let grad_output = request.tensor(Dtype::F32)?;
-    let self_tensor = request.tensor(Dtype::F32)?;
-    let grad_input = request.tensor(Dtype::F32)?;
-    let padding: List<i64, 8> = request.list(signed);
-    let desc = Desc { grad_output, self_tensor, padding: padding.as_slice()?, grad_input };
-    Some(match check(&desc, None, Edition::Any) {
-        Ok(_) => Outcome::Done,
-        Err(error) => error.into(),
-    })
+    let level = request.level();
+    let inputs = Inputs { grad_output: arena.values(request, dtype)? };
+    let outputs = Outputs { grad_input: arena.values_mut(request, dtype)? };
+    match request.call() {
+        Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,
+        #[cfg(feature = "everything")]
+        Call::Share { phase, share } => kernel::run_share(&plan, level, phase, share, inputs, outputs)?,
+        #[cfg(feature = "everything")]
+        Call::Tile { phase, share, tile } => {
+            let tile = plan.tiles(phase, share).nth(tile).ok_or(Refusal::Malformed)?;
+            let sums = arena.values_mut(request, plan.sums_dtype())?;
+            kernel::run_tile(&plan, level, &tile, inputs, outputs, sums)?;
+        }
+    }
+    Ok(())
 }

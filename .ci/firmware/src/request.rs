@@ -1,43 +1,58 @@
 //! What the outside world asks for, and the memory it brings.
 
-use ubtile_kernels::RunError;
-use ubtile_tiling::{ContractError, Dtype, MAX_RANK, PlanError, PlanOptions, TargetSpec, TensorDesc};
+use ubtile_kernels::{Level, RunError, Values, ValuesMut};
+use ubtile_tiling::{Capabilities, ContractError, Dtype, Dtypes, MAX_RANK, PlanError, PlanOptions, TargetSpec, TensorDesc};
 
 /// Laid out by `memory.ld`.
 mod symbol {
     unsafe extern "C" {
         pub(super) static mut mailbox: u32;
-        pub(super) static mut arena_start: u32;
-        pub(super) static mut arena_end: u32;
+        pub(super) static mut arena_start: u8;
+        pub(super) static mut arena_end: u8;
     }
 }
 
-/// How a request ended.
-pub(crate) enum Outcome {
-    Done,
-    /// Not even a description: a tensor of too many dimensions, or buffers beyond the arena.
+/// Why a request was not served.
+pub(crate) enum Refusal {
+    /// Not even a description: a list that is too long, or buffers beyond the arena.
     Malformed,
-    Refused(ContractError),
-    Unplanned(PlanError),
-    Failed(RunError),
+    Contract(ContractError),
+    Plan(PlanError),
+    Run(RunError),
 }
 
-impl From<ContractError> for Outcome {
+impl From<ContractError> for Refusal {
     fn from(error: ContractError) -> Self {
-        Self::Refused(error)
+        Self::Contract(error)
     }
 }
 
-impl From<PlanError> for Outcome {
+impl From<PlanError> for Refusal {
     fn from(error: PlanError) -> Self {
-        Self::Unplanned(error)
+        Self::Plan(error)
     }
 }
 
-impl From<RunError> for Outcome {
+impl From<RunError> for Refusal {
     fn from(error: RunError) -> Self {
-        Self::Failed(error)
+        Self::Run(error)
     }
+}
+
+/// Which of a kernel's functions to call.
+pub(crate) enum Call {
+    Run,
+    #[cfg(feature = "everything")]
+    Share {
+        phase: usize,
+        share: usize,
+    },
+    #[cfg(feature = "everything")]
+    Tile {
+        phase: usize,
+        share: usize,
+        tile: usize,
+    },
 }
 
 /// Words to read one after the other.
@@ -53,7 +68,7 @@ impl Request {
     /// The next word; the compiler cannot know its value.
     #[inline(never)]
     pub(crate) fn word(&mut self) -> u32 {
-        // SAFETY: the mailbox has 256 words, and the longest request reads fewer than 128.
+        // SAFETY: the mailbox has 256 words, and the longest request reads fewer than 192.
         let word = unsafe { self.next.read_volatile() };
         self.next = self.next.wrapping_add(1);
         word
@@ -63,37 +78,84 @@ impl Request {
         self.word() as usize
     }
 
+    pub(crate) fn signed(&mut self) -> i64 {
+        i64::from(self.word().cast_signed())
+    }
+
     pub(crate) fn flag(&mut self) -> bool {
         self.word() != 0
     }
 
-    /// A list of attributes of any length up to `N`.
-    pub(crate) fn list<T: Copy + Default, const N: usize>(&mut self, from: fn(u32) -> T) -> List<T, N> {
-        let mut items = [T::default(); N];
-        let count = self.size();
-        for item in items.iter_mut().take(count) {
-            *item = from(self.word());
+    /// A list of any length up to `N`.
+    pub(crate) fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        next: fn(&mut Self) -> T,
+    ) -> Result<List<T, N>, Refusal> {
+        let (mut items, count) = ([T::default(); N], self.size());
+        if count > N {
+            return Err(Refusal::Malformed);
         }
-        List { items, count }
+        for item in items.iter_mut().take(count) {
+            *item = next(self);
+        }
+        Ok(List { items, count })
     }
 
     /// A tensor of any rank and any strides.
     #[inline(never)]
-    pub(crate) fn tensor(&mut self, dtype: Dtype) -> Option<TensorDesc> {
-        let shape: List<usize, MAX_RANK> = self.list(|word| word as usize);
-        let strides: List<usize, MAX_RANK> = self.list(|word| word as usize);
-        TensorDesc::strided(dtype, shape.as_slice()?, strides.as_slice()?).ok()
+    pub(crate) fn tensor(&mut self, dtype: Dtype) -> Result<TensorDesc, Refusal> {
+        let shape: List<usize, MAX_RANK> = self.list(Self::size)?;
+        let strides: List<usize, MAX_RANK> = self.list(Self::size)?;
+        TensorDesc::strided(dtype, &shape, &strides).map_err(|_| Refusal::Malformed)
+    }
+
+    /// Element type of a tensor: usually `dtype`, known when the image is built, so that a good linker can drop the others.
+    #[cfg(not(feature = "everything"))]
+    pub(crate) fn dtype(&mut self, dtype: Dtype) -> Dtype {
+        dtype
+    }
+    #[cfg(feature = "everything")]
+    pub(crate) fn dtype(&mut self, dtype: Dtype) -> Dtype {
+        Dtype::ALL.get(self.size()).copied().unwrap_or(dtype)
+    }
+
+    /// Instruction set: small cores have one lane.
+    #[cfg(not(feature = "everything"))]
+    pub(crate) fn level(&mut self) -> Level {
+        Level::scalar()
+    }
+    #[cfg(feature = "everything")]
+    pub(crate) fn level(&mut self) -> Level {
+        if self.flag() { Level::scalar() } else { Level::detect() }
+    }
+
+    #[cfg(not(feature = "everything"))]
+    pub(crate) fn call(&mut self) -> Call {
+        Call::Run
+    }
+    #[cfg(feature = "everything")]
+    pub(crate) fn call(&mut self) -> Call {
+        match self.word() {
+            0 => Call::Run,
+            1 => Call::Share { phase: self.size(), share: self.size() },
+            _ => Call::Tile { phase: self.size(), share: self.size(), tile: self.size() },
+        }
     }
 
     /// Any machine to plan for, also an absurd one.
     pub(crate) fn target(&mut self) -> TargetSpec {
         TargetSpec {
-            name: "firmware",
             cores: self.size(),
             local_bytes: self.size(),
             block_bytes: self.size(),
             vector_bytes: self.size(),
+            capabilities: self.capabilities(),
         }
+    }
+
+    fn capabilities(&mut self) -> Capabilities {
+        let atomic_add = if self.flag() { Dtypes::NONE.with(Dtype::F32) } else { Dtypes::NONE };
+        Capabilities { atomic_add, unaligned_copy: self.flag(), gather: self.flag(), bf16: self.flag() }
     }
 
     pub(crate) fn options(&mut self) -> PlanOptions {
@@ -111,47 +173,70 @@ pub(crate) struct List<T, const N: usize> {
     count: usize,
 }
 
-impl<T, const N: usize> List<T, N> {
-    /// `None` when there were more than fit.
-    pub(crate) fn as_slice(&self) -> Option<&[T]> {
-        self.items.get(..self.count)
+impl<T, const N: usize> core::ops::Deref for List<T, N> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        self.items.get(..self.count).unwrap_or(&[])
     }
 }
 
-/// Reads a word as a signed attribute.
-pub(crate) fn signed(word: u32) -> i64 {
-    i64::from(word.cast_signed())
-}
-
-/// The memory for tensors and workspace, handed out piece by piece.
+/// The memory for tensors and workspace, handed out piece by piece in sizes that the request gives.
 pub(crate) struct Arena {
-    rest: &'static mut [u32],
+    rest: &'static mut [u8],
 }
 
 impl Arena {
     pub(crate) fn open() -> Self {
         let start = &raw mut symbol::arena_start;
-        let words = ((&raw mut symbol::arena_end).addr().wrapping_sub(start.addr())) / size_of::<u32>();
+        let bytes = (&raw mut symbol::arena_end).addr().wrapping_sub(start.addr());
         // SAFETY: `memory.ld` keeps this range free of everything else, and only one arena is open at a time.
-        Self { rest: unsafe { core::slice::from_raw_parts_mut(start, words) } }
+        Self { rest: unsafe { core::slice::from_raw_parts_mut(start, bytes) } }
     }
 
-    /// The next elements, as many as the request says; elements of at most a word.
-    pub(crate) fn take<T: bytemuck::Pod>(&mut self, request: &mut Request) -> Option<&'static mut [T]> {
-        let (words, rest) = core::mem::take(&mut self.rest).split_at_mut_checked(request.size())?;
+    /// The next bytes, as many as the request says.
+    pub(crate) fn bytes(&mut self, request: &mut Request) -> Result<&'static mut [u8], Refusal> {
+        let (bytes, rest) =
+            core::mem::take(&mut self.rest).split_at_mut_checked(request.size()).ok_or(Refusal::Malformed)?;
         self.rest = rest;
-        bytemuck::try_cast_slice_mut(words).ok()
+        Ok(bytes)
+    }
+
+    /// The elements of an input.
+    pub(crate) fn values(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
+        let bytes = &*self.bytes(request)?;
+        match dtype {
+            Dtype::F32 => bytemuck::try_cast_slice(bytes).ok().map(Values::F32),
+            Dtype::I32 => bytemuck::try_cast_slice(bytes).ok().map(Values::I32),
+            #[cfg(feature = "everything")]
+            _ => Values::from_bytes(dtype, bytes),
+            #[cfg(not(feature = "everything"))]
+            _ => None,
+        }
+        .ok_or(Refusal::Malformed)
+    }
+
+    /// The elements of an output.
+    pub(crate) fn values_mut(&mut self, request: &mut Request, dtype: Dtype) -> Result<ValuesMut<'static>, Refusal> {
+        let bytes = self.bytes(request)?;
+        match dtype {
+            Dtype::F32 => bytemuck::try_cast_slice_mut(bytes).ok().map(ValuesMut::F32),
+            #[cfg(feature = "everything")]
+            _ => ValuesMut::from_bytes(dtype, bytes),
+            #[cfg(not(feature = "everything"))]
+            _ => None,
+        }
+        .ok_or(Refusal::Malformed)
     }
 }
 
 /// Tells how the request ended, in the words behind it.
-pub(crate) fn report(request: &mut Request, outcome: Outcome) {
+pub(crate) fn report(request: &mut Request, outcome: Result<(), Refusal>) {
     let (kind, status) = match outcome {
-        Outcome::Done => (0, 0),
-        Outcome::Malformed => (1, 0),
-        Outcome::Refused(error) => (2, error.status().code()),
-        Outcome::Unplanned(_) => (3, 0),
-        Outcome::Failed(error) => (4, error.status().code()),
+        Ok(()) => (0, 0),
+        Err(Refusal::Malformed) => (1, 0),
+        Err(Refusal::Contract(error)) => (2, error.status().code()),
+        Err(Refusal::Plan(_)) => (3, 0),
+        Err(Refusal::Run(error)) => (4, error.status().code()),
     };
     #[cfg(feature = "plant-panic")]
     let kind = [kind, 5, 6, 7][request.size()];

@@ -18,7 +18,7 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(super) struct Npz {
     path: PathBuf,
-    archive: ZipArchive<BufReader<File>>,
+    archive: Archive,
 }
 
 impl Npz {
@@ -36,15 +36,17 @@ impl Npz {
 
     /// Dtype and shape from the array's header, held against the size of the member.
     pub(super) fn desc(&mut self, name: &str) -> Result<Option<TensorDesc>, Error> {
-        let Some(mut member) = self.member(name)? else { return Ok(None) };
-        let header = Header::read(&mut member);
-        header.map(|header| Some(header.desc)).map_err(|e| Error::tensor(&self.path, name, e))
+        let Self { path, archive } = self;
+        let Some(mut member) = member(path, archive, name)? else { return Ok(None) };
+        let header = Header::read(&mut member).map_err(|e| Error::tensor(path, name, e))?;
+        Ok(Some(header.desc))
     }
 
     /// The elements of an array that is there.
     pub(super) fn read(&mut self, name: &str) -> Result<Buffer, Error> {
-        let Some(mut member) = self.member(name)? else {
-            return Err(Error::tensor(&self.path, name, "is not there any more"));
+        let Self { path, archive } = self;
+        let Some(mut member) = member(path, archive, name)? else {
+            return Err(Error::tensor(path, name, "is missing"));
         };
         let result = Header::read(&mut member).and_then(|Header { bytes, .. }| {
             let damaged = |e| format!("is cut off or damaged ({e})");
@@ -55,15 +57,22 @@ impl Npz {
                 _ => Err("holds more than its header states".into()),
             }
         });
-        result.map_err(|e| Error::tensor(&self.path, name, e))
+        result.map_err(|e| Error::tensor(path, name, e))
     }
+}
 
-    fn member(&mut self, name: &str) -> Result<Option<ZipFile<'_, BufReader<File>>>, Error> {
-        match self.archive.by_name(&format!("{name}.npy")) {
-            Ok(member) => Ok(Some(member)),
-            Err(ZipError::FileNotFound) => Ok(None),
-            Err(e) => Err(Error::tensor(&self.path, name, format_args!("cannot be read ({e})"))),
-        }
+type Archive = ZipArchive<BufReader<File>>;
+
+/// The member that holds an array; `None` where there is none of that name.
+fn member<'a>(
+    path: &Path,
+    archive: &'a mut Archive,
+    name: &str,
+) -> Result<Option<ZipFile<'a, BufReader<File>>>, Error> {
+    match archive.by_name(&format!("{name}.npy")) {
+        Ok(member) => Ok(Some(member)),
+        Err(ZipError::FileNotFound) => Ok(None),
+        Err(e) => Err(Error::tensor(path, name, format_args!("cannot be read ({e})"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A few points at a time: the cells they lie in, and the pixels around them.
 
-use ubtile_tiling::grid_sampler_2d_backward::Problem;
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
 use super::coordinates::Axis;
 use super::planes::Planes;
@@ -10,8 +10,8 @@ use crate::simd::{Isa, Real, Vector};
 /// Points that are worked on together; a whole number of vectors at every level.
 pub(crate) const CHUNK: usize = 16;
 
-/// The offset of a pixel that is not there: beyond every slice, also with a channel's offset added.
-pub(crate) const ABSENT: usize = isize::MAX as usize;
+/// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
+pub(crate) const ABSENT: usize = usize::MAX >> 2;
 
 /// A value for each point of a chunk.
 pub(crate) type Each<A> = [A; CHUNK];
@@ -23,6 +23,9 @@ pub(crate) struct Axes<A> {
     y: Axis<A>,
     nearest: bool,
 }
+
+/// A sum along x and along y for each point of a chunk.
+pub(crate) type Sums<A> = Each<[A; 2]>;
 
 /// Cells of the points of a chunk along an axis.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +49,7 @@ pub(crate) struct Cells<A> {
 }
 
 /// The pixels of an image, or of a rectangle of it, in a buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     /// First row and column.
     pub(crate) first: [usize; 2],
@@ -57,27 +60,24 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Offset of a pixel; [`ABSENT`] outside.
+    /// Offset of a row; at least [`ABSENT`] outside.
     #[inline(always)]
-    fn offset(&self, y: isize, x: isize) -> usize {
-        let [first_row, first_column] = self.first;
-        let [rows, columns] = self.size;
+    pub(crate) fn row(&self, y: isize) -> usize {
         // A negative index wraps to a huge one.
-        let y = (y as usize).wrapping_sub(first_row);
-        let x = (x as usize).wrapping_sub(first_column);
-        if y < rows && x < columns { self.at(y, x) } else { ABSENT }
+        let y = (y as usize).wrapping_sub(self.first[0]);
+        if y < self.size[0] { y.wrapping_mul(self.strides[0]) } else { ABSENT }
     }
 
+    /// Offset of a column in its row; at least [`ABSENT`] outside.
     #[inline(always)]
-    fn at(&self, y: usize, x: usize) -> usize {
-        let [row, column] = self.strides;
-        y.wrapping_mul(row).wrapping_add(x.wrapping_mul(column))
+    pub(crate) fn column(&self, x: isize) -> usize {
+        let x = (x as usize).wrapping_sub(self.first[1]);
+        if x < self.size[1] { x.wrapping_mul(self.strides[1]) } else { ABSENT }
     }
 }
 
 impl<A: Real> Axes<A> {
     pub(crate) fn new(problem: &Problem) -> Self {
-        use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
         Self {
             x: Axis::new(problem, problem.wi),
             y: Axis::new(problem, problem.hi),
@@ -146,11 +146,17 @@ impl<A: Real> Cells<A> {
         let mut corners = [[ABSENT; 4]; CHUNK];
         for ((corners, x), y) in corners.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(count) {
             let (x, y) = (x.to_isize(), y.to_isize());
-            let (x1, y1) = (x.wrapping_add(1), y.wrapping_add(1));
+            let (west, north) = (window.column(x), window.row(y));
             *corners = if self.nearest {
-                [window.offset(y, x), ABSENT, ABSENT, ABSENT]
+                [north.wrapping_add(west), ABSENT, ABSENT, ABSENT]
             } else {
-                [window.offset(y, x), window.offset(y, x1), window.offset(y1, x), window.offset(y1, x1)]
+                let (east, south) = (window.column(x.wrapping_add(1)), window.row(y.wrapping_add(1)));
+                [
+                    north.wrapping_add(west),
+                    north.wrapping_add(east),
+                    south.wrapping_add(west),
+                    south.wrapping_add(east),
+                ]
             };
         }
         corners

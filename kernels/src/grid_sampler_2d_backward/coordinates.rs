@@ -30,6 +30,22 @@ pub(crate) struct Positions<V> {
     pub(crate) multiplier: V,
 }
 
+/// Bicubic centres lie at least at minus this and below this.
+fn last_cell<A: Real>() -> A {
+    A::from_usize(1 << 31)
+}
+
+/// Where points lie that mix no pixel: nothing else is as far to the left.
+fn nowhere<A: Real>() -> A {
+    -(last_cell::<A>() + last_cell())
+}
+
+/// Whether a point with this cell mixes any pixel.
+#[inline(always)]
+pub(crate) fn is_somewhere<A: Real>(cell: A) -> bool {
+    cell > nowhere()
+}
+
 impl<A: Real> Axis<A> {
     pub(crate) fn new(problem: &Problem, size: usize) -> Self {
         Self {
@@ -41,7 +57,8 @@ impl<A: Real> Axis<A> {
         }
     }
 
-    /// Positions of the points with these grid values. One that mixes no pixel lies at -100 with multiplier 0.
+    /// Positions of the points with these grid values. One that mixes no pixel lies [`nowhere`],
+    /// with multiplier 0.
     #[inline(always)]
     pub(crate) fn positions<S: Isa>(&self, isa: S, grid: A::V<S>) -> Positions<A::V<S>> {
         let (one, half, zero) = (splat(isa, A::ONE), splat(isa, A::HALF), splat(isa, A::default()));
@@ -63,12 +80,10 @@ impl<A: Real> Axis<A> {
             (zero - one, size)
         } else {
             // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
-            let limit = splat(isa, A::from_usize(1 << 31));
-            (zero - limit, limit)
+            (splat(isa, -last_cell::<A>()), splat(isa, last_cell()))
         };
         let inside = low.le(at).and(at.lt(high));
-        let nowhere = splat(isa, A::from_usize(100));
-        let at = Vector::select(inside, at, zero - nowhere);
+        let at = Vector::select(inside, at, splat(isa, nowhere()));
         let floor = at.floor();
         if self.nearest {
             return Positions { at, cell: nearest_even::<S, A>(isa, at, floor), multiplier: zero };

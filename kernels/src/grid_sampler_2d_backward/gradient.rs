@@ -1,5 +1,6 @@
 //! The gradient of a point: what a channel adds to it, and the order of the sum over channels.
 
+use super::bicubic::Keys;
 use super::coordinates::splat;
 use crate::simd::{Isa, Real, Vector};
 
@@ -44,6 +45,52 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     lanes
 }
 
+/// The same for the sixteen pixels around the point and the weights and slopes of their columns and rows.
+#[inline(always)]
+pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
+    isa: S,
+    grad_output: &[A],
+    pixels: &[&[A]; 16],
+    columns: &Keys<A>,
+    rows: &Keys<A>,
+) -> Lanes<A> {
+    let mut lanes = [[A::default(); 8]; 2];
+    for j in (0..GROUP).step_by(A::V::<S>::LANES) {
+        let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
+        for (at, go) in groups::<A, GROUP>(grad_output).enumerate() {
+            let at = at.wrapping_mul(GROUP).wrapping_add(j);
+            let (mut along_x, mut along_y) = (splat(isa, A::default()), splat(isa, A::default()));
+            for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes)) {
+                let [v0, v1, v2, v3] = pixels;
+                let (v0, v1) = (load_at::<S, A>(isa, v0, at), load_at::<S, A>(isa, v1, at));
+                let (v2, v3) = (load_at::<S, A>(isa, v2, at), load_at::<S, A>(isa, v3, at));
+                along_x = along_x + splat(isa, *weight) * line::<S, A>(isa, columns.slopes, v0, v1, v2, v3);
+                along_y = along_y + splat(isa, *slope) * line::<S, A>(isa, columns.weights, v0, v1, v2, v3);
+            }
+            let go = load::<S, A, GROUP>(isa, go, j);
+            x = x + go * along_x;
+            y = y + go * along_y;
+        }
+        let [to_x, to_y] = &mut lanes;
+        x.store(to_x.get_mut(j..).unwrap_or(&mut []));
+        y.store(to_y.get_mut(j..).unwrap_or(&mut []));
+    }
+    lanes
+}
+
+/// A row of pixels, weighted.
+#[inline(always)]
+fn line<S: Isa, A: Real>(isa: S, factors: [A; 4], v0: A::V<S>, v1: A::V<S>, v2: A::V<S>, v3: A::V<S>) -> A::V<S> {
+    let [c0, c1, c2, c3] = factors;
+    let front = v0 * splat(isa, c0) + v1 * splat(isa, c1);
+    (front + v2 * splat(isa, c2)) + v3 * splat(isa, c3)
+}
+
+#[inline(always)]
+fn load_at<S: Isa, A: Real>(isa: S, from: &[A], at: usize) -> A::V<S> {
+    Vector::load(isa, from.get(at..).unwrap_or(&[]))
+}
+
 #[inline(always)]
 fn load<S: Isa, A: Real, const GROUP: usize>(isa: S, from: &[A; GROUP], j: usize) -> A::V<S> {
     Vector::load(isa, from.get(j..).unwrap_or(&[]))
@@ -65,4 +112,17 @@ pub(crate) fn scatter<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &mut [
             sum.store(pixel);
         }
     }
+}
+
+/// What the sixteen pixels of one channel change by as the point moves along x and y.
+#[inline(always)]
+pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], columns: &Keys<A>, rows: &Keys<A>) -> [A; 2] {
+    let (mut along_x, mut along_y) = (A::default(), A::default());
+    let factors = rows.weights.iter().zip(&rows.slopes);
+    for (&[v0, v1, v2, v3], (&weight, &slope)) in pixels.as_chunks::<4>().0.iter().zip(factors) {
+        let line = |[c0, c1, c2, c3]: [A; 4]| ((v0 * c0 + v1 * c1) + v2 * c2) + v3 * c3;
+        along_x = along_x + weight * line(columns.slopes);
+        along_y = along_y + slope * line(columns.weights);
+    }
+    [along_x, along_y]
 }

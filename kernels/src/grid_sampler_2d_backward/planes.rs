@@ -8,8 +8,10 @@ use crate::element::Element;
 /// Channels (or axes) of positions in rows and columns. `D` is a slice of elements, to read or to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planes<D> {
-    /// From the image's first element on.
+    /// The tensor, or a share of it.
     pub(crate) data: D,
+    /// Where the first position of the first channel lies; wraps where it lies before a share.
+    pub(crate) base: usize,
     /// Elements from one channel to the next.
     pub(crate) channel: usize,
     /// Elements from one row to the next.
@@ -22,16 +24,18 @@ pub(crate) struct Planes<D> {
 
 impl<D> Planes<D> {
     /// Planes of `height` rows of `width` columns, with the distances from a channel, a row and a column to the next.
-    pub(crate) fn new(data: D, [height, width]: [usize; 2], [channel, row, column]: [usize; 3]) -> Self {
+    pub(crate) fn new(data: D, base: usize, [height, width]: [usize; 2], strides: [usize; 3]) -> Self {
+        let [channel, row, column] = strides;
         let merged = row == width.wrapping_mul(column);
         let columns = if merged { width.saturating_mul(height) } else { width };
-        Self { data, channel, row, column, columns: NonZeroUsize::new(columns).unwrap_or(NonZeroUsize::MIN) }
+        Self { data, base, channel, row, column, columns: NonZeroUsize::new(columns).unwrap_or(NonZeroUsize::MIN) }
     }
 
     /// Where position `at` lies in the first channel.
     #[inline(always)]
     pub(crate) fn offset(&self, at: usize) -> usize {
-        (at / self.columns).wrapping_mul(self.row).wrapping_add((at % self.columns).wrapping_mul(self.column))
+        let in_row = (at % self.columns).wrapping_mul(self.column);
+        self.base.wrapping_add((at / self.columns).wrapping_mul(self.row)).wrapping_add(in_row)
     }
 
     /// The longest beginning of `positions` whose elements are `column` apart, at most `most` of them: its offset and length.
@@ -49,6 +53,58 @@ impl<T: Element> Planes<&[T]> {
         match self.data.get(offset) {
             Some(v) => v.widen(),
             None => T::Acc::default(),
+        }
+    }
+}
+
+impl<T: Copy> Planes<&mut [T]> {
+    /// Writes a position of the first two channels.
+    #[inline(always)]
+    pub(crate) fn set_pair(&mut self, at: usize, first: T, second: T) {
+        let offset = self.offset(at);
+        for (offset, value) in [(offset, first), (offset.wrapping_add(self.channel), second)] {
+            if let Some(to) = self.data.get_mut(offset) {
+                *to = value;
+            }
+        }
+    }
+
+    /// Writes all of `positions` of the first `channels`.
+    pub(crate) fn fill(&mut self, channels: usize, positions: Range<usize>, value: T) {
+        for c in 0..channels {
+            let mut rest = positions.clone();
+            while !rest.is_empty() {
+                let (offset, count) = self.run(&rest, usize::MAX);
+                rest.start = rest.start.wrapping_add(count.max(1));
+                let from = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
+                from.iter_mut().step_by(self.column.max(1)).take(count).for_each(|to| *to = value);
+            }
+        }
+    }
+}
+
+impl<T: Element> Planes<&mut [T]> {
+    /// Rounds and writes sums to the positions of a channel from `at` on.
+    pub(crate) fn set_row(&mut self, channel: usize, at: usize, sums: &[T::Acc]) {
+        let first = channel.wrapping_mul(self.channel);
+        for (k, &sum) in sums.iter().enumerate() {
+            let offset = first.wrapping_add(self.offset(at.wrapping_add(k)));
+            if let Some(to) = self.data.get_mut(offset) {
+                *to = T::narrow(sum);
+            }
+        }
+    }
+
+    /// Makes every NaN of `positions` of the first `channels` the canonical one.
+    pub(crate) fn canonical(&mut self, channels: usize, positions: Range<usize>) {
+        for c in 0..channels {
+            let mut rest = positions.clone();
+            while !rest.is_empty() {
+                let (offset, count) = self.run(&rest, usize::MAX);
+                rest.start = rest.start.wrapping_add(count.max(1));
+                let from = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
+                from.iter_mut().step_by(self.column.max(1)).take(count).for_each(|v| *v = T::narrow(v.widen()));
+            }
         }
     }
 }

@@ -54,60 +54,72 @@ impl<V> Span<V> {
     }
 }
 
-impl<T: Element> Source<'_, T> {
-    /// Adds a row of elements to sums that begin with a whole vector. The first lane's element is `data[at]`; `at` wraps where
-    /// that is in front of the data.
-    #[inline(always)]
-    pub(super) fn add_row<S: Isa>(&self, isa: S, at: usize, sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
-        let lanes = <Sum<T, S>>::LANES;
-        let Span { vectors, from, to, first, last } = span;
-        if self.windows[1] != 1 {
-            return self.add_spread(at, sums, from, (vectors - 1) * lanes + to);
-        }
-        let only = vectors == 1;
-        let Some((head, rest)) = sums.split_at_mut_checked(lanes) else { return };
-        add_to(isa, head, self.load(isa, at, first, from, if only { to } else { lanes }));
-        if only {
-            return;
-        }
-        let at = at.wrapping_add(lanes);
-        let inner = (vectors - 2) * lanes;
-        let Some((inner_sums, tail)) = rest.split_at_mut_checked(inner) else { return };
-        let cells = self.data.get(at..).and_then(|d| d.get(..inner)).unwrap_or(&[]);
-        for (sums, cells) in inner_sums.chunks_exact_mut(lanes).zip(cells.chunks_exact(lanes)) {
-            add_to(isa, sums, T::load(isa, cells));
-        }
-        if let Some(tail) = tail.get_mut(..lanes) {
-            add_to(isa, tail, self.load(isa, at.wrapping_add(inner), last, 0, to));
-        }
+/// Adds a row of elements to sums: as many of both as the span's vectors have lanes.
+#[inline(always)]
+fn add_row<S: Isa, T: Element>(isa: S, cells: &[T], sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
+    let lanes = <Sum<T, S>>::LANES;
+    let mut vectors = sums.chunks_exact_mut(lanes).zip(cells.chunks_exact(lanes));
+    if let Some((sums, cells)) = vectors.next() {
+        add_to(isa, sums, T::load(isa, cells).and(span.first));
     }
-
-    /// A vector at `data[at]` with zeros outside of lanes `from..to`, which `mask` is of.
-    #[inline(always)]
-    fn load<S: Isa>(&self, isa: S, at: usize, mask: Sum<T, S>, from: usize, to: usize) -> Sum<T, S> {
-        let lanes = <Sum<T, S>>::LANES;
-        if let Some(cells) = self.data.get(at..).and_then(|d| d.get(..lanes)) {
-            // What is read beyond belongs to the neighbouring rows.
-            return T::load(isa, cells).and(mask);
-        }
-        let mut cells = [T::Acc::default(); 8];
-        for (k, cell) in cells.iter_mut().enumerate().take(to).skip(from) {
-            *cell = self.data.get(at.wrapping_add(k)).map_or(T::Acc::default(), |v| v.widen());
-        }
-        Vector::load(isa, &cells)
+    if let Some((sums, cells)) = vectors.next_back() {
+        add_to(isa, sums, T::load(isa, cells).and(span.last));
     }
-
-    /// [`add_row`](Self::add_row) of elements that do not lie side by side, cells `from..to`.
-    #[inline(always)]
-    fn add_spread(&self, at: usize, sums: &mut [T::Acc], from: usize, to: usize) {
-        for (k, sum) in sums.iter_mut().enumerate().take(to).skip(from) {
-            let at = at.wrapping_add(k.wrapping_mul(self.windows[1]));
-            *sum = *sum + self.data.get(at).map_or(T::Acc::default(), |v| v.widen());
-        }
+    for (sums, cells) in vectors {
+        add_to(isa, sums, T::load(isa, cells));
     }
 }
 
 #[inline(always)]
 fn add_to<S: Isa, V: Vector<S>>(isa: S, sums: &mut [V::Elem], v: V) {
     (V::load(isa, sums) + v).store(sums);
+}
+
+/// Rows of windows that one tap adds to rows of sums, and where both begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) count: usize,
+    /// Offset of the element that the first lane of the first vector gets; wraps where that is in front of the data.
+    pub(super) from: usize,
+    /// Offset of that vector among the sums, and the distance to the next row's.
+    pub(super) to: usize,
+    pub(super) pitch: usize,
+}
+
+impl<T: Element> Source<'_, T> {
+    /// Adds rows of windows to rows of sums.
+    #[inline(always)]
+    pub(super) fn add<S: Isa>(&self, isa: S, rows: Rows, span: Span<Sum<T, S>>, sums: &mut [T::Acc]) {
+        let lanes = <Sum<T, S>>::LANES;
+        let length = span.vectors * lanes;
+        let Rows { count, mut from, mut to, pitch } = rows;
+        let line = 64 / size_of::<T>();
+        let (mut ahead, mut behind) = (from.wrapping_add(self.taps[1]), 0);
+        for _ in 0..count {
+            let Some(sums) = sums.get_mut(to..).and_then(|s| s.get_mut(..length)) else { return };
+            // The next tap's rows: taps lie far apart, and the processor's own prefetching loses the trail at each.
+            behind += self.windows[0];
+            while behind >= line {
+                isa.prefetch(self.data, ahead);
+                ahead = ahead.wrapping_add(line);
+                behind -= line;
+            }
+            // What is read before and behind a row belongs to its neighbours.
+            match self.data.get(from..).and_then(|d| d.get(..length)) {
+                Some(cells) if self.windows[1] == 1 => add_row(isa, cells, sums, span),
+                _ => self.add_cells(from, sums, span.from, length - lanes + span.to),
+            }
+            from = from.wrapping_add(self.windows[0]);
+            to = to.wrapping_add(pitch);
+        }
+    }
+
+    /// One row, element by element: at the ends of the data, and where elements do not lie side by side.
+    #[inline(always)]
+    fn add_cells(&self, at: usize, sums: &mut [T::Acc], from: usize, to: usize) {
+        for (k, sum) in sums.iter_mut().enumerate().take(to).skip(from) {
+            let at = at.wrapping_add(k.wrapping_mul(self.windows[1]));
+            *sum = *sum + self.data.get(at).map_or(T::Acc::default(), |v| v.widen());
+        }
+    }
 }

@@ -7,14 +7,14 @@ use core::num::NonZeroUsize;
 
 use ubtile_tiling::im2col_backward::{Geometry, Tile};
 
-use super::source::{Source, Span, Sum};
+use super::source::{Rows, Source, Span, Sum};
 use super::target::{Run, Sums};
 use crate::element::Element;
 use crate::simd::{Isa, Vector};
 use crate::values::ValuesMut;
 
 /// Size of the buffer in f64.
-const ROOM: usize = 256;
+pub(super) const ROOM: usize = 2048;
 
 /// One tile of a problem, with the tensors or boxes it works on.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +41,8 @@ struct Block {
 impl<T: Element<Acc: Sums>> Job<'_, T> {
     /// Adds everything up and writes it.
     #[inline(always)]
-    pub(super) fn run<S: Isa>(&self, isa: S, out: &mut ValuesMut<'_>) {
-        let mut room = [0f64; ROOM];
-        let sums: &mut [T::Acc] = bytemuck::try_cast_slice_mut(&mut room).unwrap_or_default();
+    pub(super) fn run<S: Isa>(&self, isa: S, room: &mut [f64], out: &mut ValuesMut<'_>) {
+        let sums: &mut [T::Acc] = bytemuck::try_cast_slice_mut(room).unwrap_or_default();
         let lanes = <Sum<T, S>>::LANES;
         let Tile { rows: [y0, y1], columns: [x0, x1], .. } = self.tile;
         let stride = self.problem.stride[1];
@@ -94,14 +93,11 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
                     if in_place { columns.window } else { (block.columns[0] + columns.cell - self.tile.columns[0]) / stride[1] };
                 // Of the first vector's first lane, which may lie in front of the row.
                 let column = column.wrapping_sub(span.from);
-                let mut at = at.wrapping_add(j.wrapping_mul(taps[1])).wrapping_add(column.wrapping_mul(windows[1]));
+                let from = at.wrapping_add(j.wrapping_mul(taps[1])).wrapping_add(column.wrapping_mul(windows[1]));
                 let run = columns.cell % stride[1] * block.pitches[1] + number * <Sum<T, S>>::LANES;
-                let mut to = rows.cell * block.pitches[0] + run;
-                for _ in 0..rows.count {
-                    self.source.add_row(isa, at, sums.get_mut(to..).unwrap_or_default(), span);
-                    at = at.wrapping_add(windows[0]);
-                    to += stride[0].get() * block.pitches[0];
-                }
+                let to = rows.cell * block.pitches[0] + run;
+                let rows = Rows { count: rows.count, from, to, pitch: stride[0].get().wrapping_mul(block.pitches[0]) };
+                self.source.add(isa, rows, span, sums);
             }
         }
         self.each_run(block, |at, run| {
@@ -114,7 +110,8 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
     #[inline(always)]
     fn begin<S: Isa>(&self, _: S, block: Block, sums: &mut [T::Acc], out: &ValuesMut<'_>) {
         if !self.tile.accumulates {
-            sums.fill(T::Acc::default());
+            let used = (block.rows[1] - block.rows[0]) * block.pitches[0];
+            sums.get_mut(..used).unwrap_or_default().fill(T::Acc::default());
             return;
         }
         self.each_run(block, |at, run| run.read(out, sums.get_mut(at..).unwrap_or_default()));

@@ -1,7 +1,10 @@
 //! Rows of the output whose elements lie side by side.
 
+use core::num::NonZeroUsize;
+
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
+use super::rows::{self, Runs};
 use crate::element::Element;
 use crate::simd::{Isa, Real, Vector};
 
@@ -11,23 +14,29 @@ const UNROLL: usize = 4;
 /// Lanes of the widest vector.
 const MOST_LANES: usize = 8;
 
-/// Rows of more scalars are copied by a call.
-const LONG: usize = 512;
+/// Bytes of `grad_output` that are copied before the edges beside them are folded, so that these are found in a cache.
+const BLOCK_BYTES: usize = 8192;
 
-/// How a run of columns is made from rows of `grad_output`. Lengths and positions in scalars, `P` to an element: in the run,
-/// or from the first column of `grad_output`.
+/// Sums of fewer scalars are made row by row: processors run that many ahead.
+const SHORT: usize = 8;
+
+type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
+
+/// How a run of columns is made from rows of `grad_output`. Positions and lengths are in scalars.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<const P: usize> {
-    /// First column of the run, in elements.
+pub(super) struct Line {
+    /// First scalar of the run in its row.
     pub(super) start: usize,
     /// Length of the run.
-    pub(super) scalars: usize,
+    len: usize,
+    /// Scalars to an element: 1 or 2.
+    parts: usize,
     body: Span,
     /// The outermost columns of the image, where they are in the run and not just copied.
     edges: [Option<Span>; 2],
 }
 
-/// Scalars of `grad_output` and where they go: one by one, or all to one element.
+/// Scalars of a row of `grad_output` and where in the run they go: one by one, or all to one element.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     from: usize,
@@ -35,9 +44,18 @@ struct Span {
     to: usize,
 }
 
-impl<const P: usize> Line<P> {
-    pub(super) fn new(axis: Axis, [start, end]: [usize; 2]) -> Self {
-        let scalars = |elements: usize| elements.wrapping_mul(P);
+/// Rows of `grad_output`, the first of which begins at `start`.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a, T> {
+    pub(super) data: &'a [T],
+    pub(super) start: usize,
+    pub(super) pitch: usize,
+}
+
+impl Line {
+    #[inline(always)]
+    pub(super) fn new(axis: Axis, [start, end]: [usize; 2], parts: usize) -> Self {
+        let scalars = |elements: usize| elements.wrapping_mul(parts);
         let [first, last] = axis.copied([start, end]);
         let body = Span {
             from: scalars(first.wrapping_add_signed(axis.before)),
@@ -56,107 +74,214 @@ impl<const P: usize> Line<P> {
         };
         let outermost = axis.size.wrapping_sub(1);
         let edges = [edge(0), if outermost > 0 { edge(outermost) } else { None }];
-        Self { start, scalars: scalars(end.wrapping_sub(start)), body, edges }
+        Self { start: scalars(start), len: scalars(end.wrapping_sub(start)), parts, body, edges }
     }
 
-    /// The run from the one row of `source` that begins at `from`.
+    /// Whether rows that are copied lie one behind the other in both tensors, so that they can be copied as one.
     #[inline(always)]
-    pub(super) fn copy<S: Isa, T: Element>(&self, isa: S, source: &[T], from: usize, dest: &mut [T]) {
-        let Span { from: body, count, to } = self.body;
-        if count < dest.len() {
-            dest.fill(T::zeroed());
-        }
-        if let (Some(src), Some(dst)) = (run(source, from.wrapping_add(body), count), run_mut(dest, to, count)) {
-            copy(src, dst);
-        }
-        for edge in self.edges.iter().flatten() {
-            let Some(src) = run(source, from.wrapping_add(edge.from), edge.count) else { continue };
-            let Some(dst) = run_mut(dest, edge.to, P) else { continue };
-            if edge.count == P {
-                copy(src, dst);
-            } else if size_of::<T>() == size_of::<T::Acc>() {
-                let (columns, _) = src.as_chunks::<P>();
-                store(ascending(columns.iter().map(widen_all)), dst);
-            } else {
-                // Vectors widen faster. What one reads beyond the run is not used.
-                let src = source.get(from.wrapping_add(edge.from)..).unwrap_or(&[]);
-                store(across::<S, T, P>(edge.count, |at| T::load(isa, src.get(at..).unwrap_or(&[]))), dst);
-            }
-        }
+    fn joins(&self, from_pitch: usize, to_pitch: usize) -> bool {
+        let [first, last] = self.edges;
+        first.is_none() && last.is_none() && [self.body.count, from_pitch, to_pitch] == [self.len; 3]
     }
 
-    /// The run from `count` rows of `source`, at least two, `pitch` apart, the first of which begins at `from`.
+    /// A run that nothing folds into.
     #[inline(always)]
-    pub(super) fn fold<S: Isa, T: Element>(
+    pub(super) fn zero<T: Element>(&self, dest: &mut [T]) {
+        part_mut(dest, 0, self.len).fill(T::zeroed());
+    }
+
+    /// How many rows to copy at once.
+    #[inline(always)]
+    pub(super) fn rows_at_once(&self, size: usize, from_pitch: usize, to_pitch: usize) -> usize {
+        if self.joins(from_pitch, to_pitch) {
+            return usize::MAX;
+        }
+        let bytes = NonZeroUsize::new(self.body.count.wrapping_mul(size)).unwrap_or(NonZeroUsize::MIN);
+        (BLOCK_BYTES / bytes).max(MOST_LANES)
+    }
+
+    /// The runs of `count` rows, `pitch` apart, each from one row of `source`.
+    #[inline(always)]
+    pub(super) fn copy<S: Isa, T: Element>(
         &self,
         isa: S,
-        source: &[T],
-        from: usize,
+        source: Source<'_, T>,
+        dest: &mut [T],
         pitch: usize,
         count: usize,
-        dest: &mut [T],
     ) {
-        let rows = Rows { source, from, pitch, count };
-        if self.body.count < dest.len() {
-            dest.fill(T::zeroed());
+        if self.joins(source.pitch, pitch) {
+            let all = Span { count: self.body.count.wrapping_mul(count), ..self.body };
+            rows::copy(source.data, source.runs(&all), dest, all.runs(pitch), 1);
+            return;
         }
-        if let Some(dst) = run_mut(dest, self.body.to, self.body.count) {
-            let lanes = <T::Acc as Real>::V::<S>::LANES;
-            let mut at = self.body.from;
-            let mut blocks = dst.chunks_exact_mut(UNROLL * lanes);
-            for block in &mut blocks {
-                let sums: [_; UNROLL] = rows.sums(isa, at);
-                for (dst, sum) in block.chunks_exact_mut(lanes).zip(sums) {
-                    T::store(isa, sum, dst);
-                }
-                at = at.wrapping_add(UNROLL * lanes);
+        if self.body.count < self.len {
+            for start in (0..count).map(|row| row.wrapping_mul(pitch)) {
+                self.zero(dest.get_mut(start..).unwrap_or(&mut []));
             }
-            for dst in blocks.into_remainder().chunks_mut(lanes) {
-                let [sum] = rows.sums(isa, at);
-                T::store(isa, sum, dst);
+        }
+        rows::copy(source.data, source.runs(&self.body), dest, self.body.runs(pitch), count);
+        for edge in self.edges.iter().flatten() {
+            let (from, to) = (source.runs(edge), edge.runs(pitch));
+            if edge.count == self.parts {
+                rows::copy(source.data, from, dest, to, count);
+            } else if V::<S, T>::LANES > 1 && (edge.count > SHORT || size_of::<T>() < size_of::<T::Acc>()) {
+                self.across(isa, source, dest, edge, pitch, count);
+            } else if self.parts == 1 {
+                rows::fold::<T, 1>(source.data, from, dest, to, count);
+            } else {
+                rows::fold::<T, 2>(source.data, from, dest, to, count);
+            }
+        }
+    }
+
+    /// Folds an edge in `count` rows, a lane for each.
+    #[inline(always)]
+    fn across<S: Isa, T: Element>(
+        &self,
+        isa: S,
+        source: Source<'_, T>,
+        dest: &mut [T],
+        edge: &Span,
+        pitch: usize,
+        count: usize,
+    ) {
+        let lanes = V::<S, T>::LANES;
+        let none = V::<S, T>::splat(isa, T::Acc::default());
+        let mut block = 0;
+        while block < count {
+            // One sum for each part of an element.
+            let (mut first, mut second) = (none, none);
+            let mut at = 0usize;
+            while at < edge.count {
+                V::<S, T>::transpose(
+                    #[inline(always)]
+                    |lane| {
+                        let row = block.wrapping_add(lane);
+                        if row < count { T::load(isa, source.from(row, edge.from.wrapping_add(at))) } else { none }
+                    },
+                    #[inline(always)]
+                    |j, values| {
+                        let column = at.wrapping_add(j);
+                        if column < edge.count {
+                            let sum = if column % 2 == 1 && self.parts == 2 { &mut second } else { &mut first };
+                            *sum = if column < self.parts { values } else { *sum + values };
+                        }
+                    },
+                );
                 at = at.wrapping_add(lanes);
             }
+            for (part, sum) in [first, second].into_iter().enumerate().take(self.parts) {
+                let mut values = [T::zeroed(); MOST_LANES];
+                T::store(isa, sum, &mut values);
+                for (row, value) in (block..count).zip(values).take(lanes) {
+                    let to = row.wrapping_mul(pitch).wrapping_add(edge.to).wrapping_add(part);
+                    if let Some(dest) = dest.get_mut(to) {
+                        *dest = value;
+                    }
+                }
+            }
+            block = block.wrapping_add(lanes);
+        }
+    }
+
+    /// The run from `count` rows of `source`, at least two.
+    #[inline(always)]
+    pub(super) fn fold<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, dest: &mut [T]) {
+        if self.body.count < self.len {
+            self.zero(dest);
+        }
+        let lanes = V::<S, T>::LANES;
+        let body = part_mut(dest, self.body.to, self.body.count);
+        let mut at = 0usize;
+        while let Some(dst) = body.get_mut(at..at.wrapping_add(lanes.wrapping_mul(UNROLL))) {
+            let sums: [_; UNROLL] = source.sums(isa, self.body.from.wrapping_add(at), count);
+            for (dst, sum) in dst.chunks_exact_mut(lanes).zip(sums) {
+                T::store(isa, sum, dst);
+            }
+            at = at.wrapping_add(lanes.wrapping_mul(UNROLL));
+        }
+        while at < body.len() {
+            // The last vector again with some sums that are made, where there are enough.
+            at = at.min(body.len().saturating_sub(lanes));
+            let [sum] = source.sums(isa, self.body.from.wrapping_add(at), count);
+            T::store(isa, sum, body.get_mut(at..).unwrap_or(&mut []));
+            at = at.wrapping_add(lanes);
         }
         for edge in self.edges.iter().flatten() {
-            let Some(dst) = run_mut(dest, edge.to, P) else { continue };
-            let sums = across::<S, T, P>(edge.count, |at| {
-                let [sum] = rows.sums(isa, edge.from.wrapping_add(at));
-                sum
-            });
-            store(sums, dst);
+            let dest = part_mut(dest, edge.to, self.parts);
+            if lanes == 1 || edge.count <= SHORT {
+                match self.parts {
+                    1 => rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest),
+                    _ => rows::fold_box::<T, 2>(source.data, source.runs(edge), count, dest),
+                }
+            } else {
+                self.corner(isa, source, count, edge, dest);
+            }
+        }
+    }
+
+    /// Folds an edge in `count` rows to one element.
+    #[inline(always)]
+    fn corner<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, edge: &Span, dest: &mut [T]) {
+        let mut sums = [T::Acc::default(); 2];
+        let mut at = 0usize;
+        while at < edge.count {
+            let [columns] = source.sums(isa, edge.from.wrapping_add(at), count);
+            let mut values = [T::Acc::default(); MOST_LANES];
+            columns.store(&mut values);
+            for (column, value) in (at..edge.count).zip(values).take(V::<S, T>::LANES) {
+                let [first, second] = &mut sums;
+                let sum = if column % 2 == 1 && self.parts == 2 { second } else { first };
+                *sum = if column < self.parts { value } else { *sum + value };
+            }
+            at = at.wrapping_add(V::<S, T>::LANES);
+        }
+        for (dest, sum) in dest.iter_mut().zip(sums) {
+            *dest = T::narrow(sum);
         }
     }
 }
 
-/// Rows of `grad_output` that fold into one.
-#[derive(Clone, Copy)]
-struct Rows<'a, T> {
-    source: &'a [T],
-    from: usize,
-    pitch: usize,
-    count: usize,
+impl Span {
+    /// Where it goes, in rows of a box that are `pitch` apart.
+    #[inline(always)]
+    fn runs(&self, pitch: usize) -> Runs {
+        Runs { start: self.to, count: self.count, pitch }
+    }
 }
 
-impl<T: Element> Rows<'_, T> {
-    /// Sums of the columns from scalar `at` on, `N` vectors of them, each over the rows ascending, from the first row on.
+impl<'a, T: Element> Source<'a, T> {
+    /// Where a span comes from.
     #[inline(always)]
-    fn sums<S: Isa, const N: usize>(&self, isa: S, at: usize) -> [<T::Acc as Real>::V<S>; N] {
-        let mut start = self.from.wrapping_add(at);
-        let mut sums: [<T::Acc as Real>::V<S>; N] = self.load(isa, start);
-        for _ in 1..self.count {
-            start = start.wrapping_add(self.pitch);
-            for (sum, value) in sums.iter_mut().zip(self.load::<S, N>(isa, start)) {
+    fn runs(&self, span: &Span) -> Runs {
+        Runs { start: self.start.wrapping_add(span.from), count: span.count, pitch: self.pitch }
+    }
+
+    /// All that lies behind scalar `at` of a row.
+    #[inline(always)]
+    fn from(&self, row: usize, at: usize) -> &'a [T] {
+        let start = self.start.wrapping_add(row.wrapping_mul(self.pitch)).wrapping_add(at);
+        self.data.get(start..).unwrap_or(&[])
+    }
+
+    /// Sums of columns, `N` vectors of them from scalar `at` on, over the first `count` rows ascending, from the first row on.
+    #[inline(always)]
+    fn sums<S: Isa, const N: usize>(&self, isa: S, at: usize, count: usize) -> [V<S, T>; N] {
+        let mut sums: [V<S, T>; N] = self.load(isa, 0, at);
+        for row in 1..count {
+            for (sum, value) in sums.iter_mut().zip(self.load::<S, N>(isa, row, at)) {
                 *sum = *sum + value;
             }
         }
         sums
     }
 
-    /// `N` vectors from scalar `start` on.
+    /// `N` vectors of a row from scalar `at` on.
     #[inline(always)]
-    fn load<S: Isa, const N: usize>(&self, isa: S, start: usize) -> [<T::Acc as Real>::V<S>; N] {
-        let lanes = <T::Acc as Real>::V::<S>::LANES;
-        let values = self.source.get(start..).unwrap_or(&[]);
+    fn load<S: Isa, const N: usize>(&self, isa: S, row: usize, at: usize) -> [V<S, T>; N] {
+        let lanes = V::<S, T>::LANES;
+        let values = self.from(row, at);
         // With its length known, each vector of it is loaded without another check.
         let values = values.get(..N.wrapping_mul(lanes)).unwrap_or(values);
         core::array::from_fn(
@@ -166,87 +291,7 @@ impl<T: Element> Rows<'_, T> {
     }
 }
 
-/// The sum of `count` scalars that `load` gives a vector at a time, ascending from the first column on; parts of an element
-/// apart.
 #[inline(always)]
-fn across<S: Isa, T: Element, const P: usize>(
-    count: usize,
-    load: impl Fn(usize) -> <T::Acc as Real>::V<S>,
-) -> [T::Acc; P] {
-    let lanes = <T::Acc as Real>::V::<S>::LANES;
-    let mut sums = [T::Acc::default(); P];
-    for at in (0..count).step_by(lanes) {
-        let mut values = [T::Acc::default(); MOST_LANES];
-        load(at).store(&mut values);
-        for (i, &value) in (at..count).zip(values.iter().take(lanes)) {
-            if let Some(sum) = sums.get_mut(i % P) {
-                *sum = if i < P { value } else { *sum + value };
-            }
-        }
-    }
-    sums
-}
-
-/// The sum of columns in their order, from the first on.
-#[inline(always)]
-fn ascending<A: Real, const P: usize>(mut columns: impl Iterator<Item = [A; P]>) -> [A; P] {
-    let mut sums = columns.next().unwrap_or([A::default(); P]);
-    columns.for_each(
-        #[inline(always)]
-        |column| {
-            for (sum, value) in sums.iter_mut().zip(column) {
-                *sum = *sum + value;
-            }
-        },
-    );
-    sums
-}
-
-#[inline(always)]
-fn widen_all<T: Element, const P: usize>(column: &[T; P]) -> [T::Acc; P] {
-    column.map(T::widen)
-}
-
-#[inline(always)]
-fn store<T: Element, const P: usize>(sums: [T::Acc; P], dst: &mut [T]) {
-    for (dst, sum) in dst.iter_mut().zip(sums) {
-        *dst = T::narrow(sum);
-    }
-}
-
-#[inline(always)]
-fn run<T>(source: &[T], from: usize, count: usize) -> Option<&[T]> {
-    source.get(from..from.wrapping_add(count))
-}
-
-#[inline(always)]
-fn run_mut<T>(dest: &mut [T], from: usize, count: usize) -> Option<&mut [T]> {
-    dest.get_mut(from..from.wrapping_add(count))
-}
-
-/// Copies bits. Rows are often short, and a call for each would cost as much as the copy.
-#[inline(always)]
-fn copy<T: Element>(src: &[T], dst: &mut [T]) {
-    if src.len() > LONG {
-        if src.len() == dst.len() {
-            dst.copy_from_slice(src);
-        }
-    } else if !copy_by::<T, 16>(src, dst) && !copy_by::<T, 4>(src, dst) {
-        for (dst, src) in dst.iter_mut().zip(src) {
-            *dst = *src;
-        }
-    }
-}
-
-/// Copies `N` scalars at a time, the last of them again with some before; false where there are fewer.
-#[inline(always)]
-fn copy_by<T: Element, const N: usize>(src: &[T], dst: &mut [T]) -> bool {
-    let Some(last) = src.last_chunk::<N>() else { return false };
-    for (dst, src) in dst.as_chunks_mut::<N>().0.iter_mut().zip(src.as_chunks::<N>().0) {
-        *dst = *src;
-    }
-    if let Some(dst) = dst.last_chunk_mut::<N>() {
-        *dst = *last;
-    }
-    true
+fn part_mut<T>(dest: &mut [T], from: usize, count: usize) -> &mut [T] {
+    dest.get_mut(from..from.wrapping_add(count)).unwrap_or(&mut [])
 }

@@ -2,53 +2,48 @@
 
 use core::num::NonZeroUsize;
 
-/// The offset of each cell of some planes in a slice of scalars, `P` to an element.
+/// The offsets of the cells of some planes in a slice of scalars. They wrap: a box need not hold the first cell of a plane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<const P: usize> {
+pub(super) struct Place {
     channels: NonZeroUsize,
     /// In scalars, as `[N, C, H, W]`.
     strides: [usize; 4],
-    /// Offset of the slice's first scalar; wraps, because a box need not hold the first cell of a plane.
+    /// Offset of the slice's first scalar in the tensor.
     origin: usize,
 }
 
-impl<const P: usize> Place<P> {
-    /// A tensor with these strides, in elements, seen from its element `origin` on.
-    #[inline(always)]
-    pub(super) fn tensor(channels: usize, strides: [usize; 4], origin: usize) -> Self {
+impl Place {
+    /// A tensor with these strides, in elements of `parts` scalars, seen from its element `origin` on.
+    pub(super) fn tensor(parts: usize, channels: usize, strides: [usize; 4], origin: usize) -> Self {
         let channels = NonZeroUsize::new(channels).unwrap_or(NonZeroUsize::MIN);
-        Self { channels, strides: strides.map(|stride| stride.wrapping_mul(P)), origin: origin.wrapping_mul(P) }
+        Self { channels, strides: strides.map(|stride| stride.wrapping_mul(parts)), origin: origin.wrapping_mul(parts) }
     }
 
     /// A box without gaps, given by the first and one past the last of its planes, rows and columns.
-    #[inline(always)]
-    pub(super) fn cut([p0, _]: [usize; 2], [y0, y1]: [usize; 2], [x0, x1]: [usize; 2]) -> Self {
+    pub(super) fn cut(parts: usize, [p0, _]: [usize; 2], [y0, y1]: [usize; 2], [x0, x1]: [usize; 2]) -> Self {
         let row = x1.wrapping_sub(x0);
         let plane = y1.wrapping_sub(y0).wrapping_mul(row);
-        let place = Self::tensor(1, [plane, 0, row, 1], 0);
-        Self { origin: place.offset(p0, y0, x0), ..place }
+        let origin = p0.wrapping_mul(plane).wrapping_add(y0.wrapping_mul(row)).wrapping_add(x0);
+        Self::tensor(parts, 1, [plane, 0, row, 1], origin)
     }
 
-    /// Offset of the first scalar of a cell, in scalars.
+    /// Offset of the first cell of a plane.
     #[inline(always)]
-    pub(super) fn offset(&self, plane: usize, row: usize, column: usize) -> usize {
-        let [n, c, h, w] = self.strides;
-        let image = (plane / self.channels).wrapping_mul(n).wrapping_add((plane % self.channels).wrapping_mul(c));
-        let cell = row.wrapping_mul(h).wrapping_add(column.wrapping_mul(w));
-        image.wrapping_add(cell).wrapping_sub(self.origin)
+    pub(super) fn plane(&self, plane: usize) -> usize {
+        let [image, channel, _, _] = self.strides;
+        let start = (plane / self.channels).wrapping_mul(image);
+        start.wrapping_add((plane % self.channels).wrapping_mul(channel)).wrapping_sub(self.origin)
     }
 
     /// Scalars from a row to the next.
     #[inline(always)]
     pub(super) fn pitch(&self) -> usize {
-        let [_, _, pitch, _] = self.strides;
-        pitch
+        self.strides[2]
     }
 
-    /// Whether the elements of a row lie side by side.
+    /// Scalars from an element of a row to the next.
     #[inline(always)]
-    pub(super) fn is_dense(&self) -> bool {
-        let [_, _, _, stride] = self.strides;
-        stride == P
+    pub(super) fn step(&self) -> usize {
+        self.strides[3]
     }
 }

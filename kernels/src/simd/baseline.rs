@@ -184,6 +184,13 @@ impl Isa for Baseline {
         self
     }
     #[inline(always)]
+    fn prefetch<T>(self, data: &[T], at: usize) {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        super::x86::prefetch(data, at);
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+        let _ = (data, at);
+    }
+    #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {
         let bits = widen_bits(lanes(src).map(f16::to_bits));
         let magnitude = bits & u32x4::splat(0x7fff);

@@ -202,6 +202,8 @@ impl Isa for Scalar {
         self
     }
     #[inline(always)]
+    fn prefetch<T>(self, _: &[T], _: usize) {}
+    #[inline(always)]
     fn load_f16(self, src: &[f16]) -> One<f32> {
         One(src.first().map_or(0.0, |h| h.to_f32()))
     }

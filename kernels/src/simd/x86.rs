@@ -53,6 +53,15 @@ impl Avx2 {
     }
 }
 
+/// Asks for the cache line of `data[at]`; nothing where there is none.
+#[inline(always)]
+pub(super) fn prefetch<T>(data: &[T], at: usize) {
+    if let Some(element) = data.get(at) {
+        // SAFETY: the crate is compiled with SSE, and a hint reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(element).cast()) };
+    }
+}
+
 impl Isa for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
@@ -61,6 +70,10 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn quad(self) -> Baseline {
         Baseline
+    }
+    #[inline(always)]
+    fn prefetch<T>(self, data: &[T], at: usize) {
+        prefetch(data, at);
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {

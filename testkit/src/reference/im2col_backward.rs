@@ -34,7 +34,7 @@ pub fn run(problem: &Problem, grad_output: &Data) -> Expected {
         }
     }
     let cells = out.into_iter().map(|sum| match sum.terms {
-        1 => Cell::Bits(encode(p.out_dtype, 0.0 + sum.value)),
+        1 => Cell::Bits(encode(p.out_dtype, sum.value)),
         _ => sum.cell(),
     });
     Expected::new(p.out_dtype, &[p.n, p.c, p.h, p.w], Compute::of(p.dtype), cells)

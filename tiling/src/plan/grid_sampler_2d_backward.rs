@@ -1,11 +1,399 @@
-//! Native plan of GridSampler2DBackward.
+//! Native plan of GridSampler2DBackward: which route, how it is cut, and what it keeps.
+//!
+//! A point touches pixels anywhere in its image, so a tile is a run of points with some channels; the image and its gradient
+//! stay where they are. *Channels last* stages an image (64 channels of it at most) so that a pixel's channels lie side by side
+//! and adds up `input_grad` in the same layout. *Direct* walks the planes in place and needs no workspace, except that sums of
+//! F16 and BF16 need room in F32: with less than a whole image of it the grid is passed over several times.
+//!
+//! Shares are runs of images. Fewer images than cores are cut into blocks of 64 channels, whose parts of `grid_grad` a second
+//! phase adds; a single block is cut into bands of rows of `input_grad` and as many runs of points of `grid_grad`.
 
-use super::Common;
-use crate::grid_sampler_2d_backward::Problem;
+mod layout;
+mod route;
+
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use super::shares::Units;
+use super::{Bound, Choice, Common, Phase, Price, split};
+use crate::grid_sampler_2d_backward::{Interpolation, Problem};
+use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
+
+pub use layout::{Scratch, ShareWorkspace};
+pub use route::{Route, Window};
+
+/// Channels whose sum is one term of a gradient of the grid.
+pub const CHANNEL_BLOCK: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+
+/// Points that the kernels work on together.
+const CHUNK: usize = 16;
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    route: Route,
+    /// Points of a tile.
+    tile_points: usize,
+}
+
+/// What a share does in a phase. Images, blocks, points, pixels and planes count over the whole problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing: no such share.
+    Nothing,
+    /// Zero-fills the outputs.
+    Zero,
+    /// Both gradients of some images, in place.
+    Direct {
+        /// The images.
+        images: Range<usize>,
+    },
+    /// Both gradients of some images, staged one after the other.
+    Images {
+        /// The images.
+        images: Range<usize>,
+    },
+    /// Some blocks of 64 channels, staged one after the other; their parts of `grid_grad` go to the workspace.
+    Blocks {
+        /// The blocks, `image * blocks + block`.
+        blocks: Range<usize>,
+    },
+    /// Adds the blocks' parts of `grid_grad`.
+    Combine {
+        /// The points, `(n * Ho + h) * Wo + w`.
+        points: Range<usize>,
+    },
+    /// Stages pixels of `input`.
+    Stage {
+        /// The pixels, `(n * Hi + h) * Wi + w`.
+        pixels: Range<usize>,
+    },
+    /// A band of rows of one image's `input_grad`, staged, from all of its points, and `grid_grad` of some of them.
+    Band {
+        /// The image.
+        image: usize,
+        /// Rows of `input_grad`.
+        rows: Range<usize>,
+        /// Points of the image, `h * Wo + w`, whose `grid_grad` is made.
+        points: Range<usize>,
+    },
+    /// Brings staged `input_grad` to its planes.
+    Unstage {
+        /// The planes, `n * C + c`.
+        planes: Range<usize>,
+    },
+}
+
+/// Elements of the outputs, from the first to one past the last, that a share writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShareRange {
+    /// Of `input_grad`.
+    pub input_grad: Range<usize>,
+    /// Of `grid_grad`.
+    pub grid_grad: Range<usize>,
+}
+
+/// A run of points of one image with a run of its channels.
+///
+/// Its local boxes have no gaps: `grid` `[points, 2]`, `grad_output` `[channels, points]`, `grid_grad` `[points, 2]`. The image
+/// `[channels, Hi, Wi]` and the sums of `input_grad`, of the same shape, are reached at places that depend on the data and are
+/// not counted as local memory: they must stay from the first tile to the last of the same image and channels. The sums over
+/// channels, `[points, 2]`, must stay while the channels of the same points follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// The image.
+    pub image: usize,
+    /// First channel and one past the last: a block of 64, or the last one.
+    pub channels: [usize; 2],
+    /// First point and one past the last, `h * Wo + w`.
+    pub points: [usize; 2],
+    /// First row of `input_grad` that the tile adds to, and one past the last.
+    pub rows: [usize; 2],
+    /// Whether the gradient of `grid` is made here; another share makes it otherwise.
+    pub makes_grid_grad: bool,
+    /// Whether the sums of `input_grad` begin here, at +0.0.
+    pub first_points: bool,
+    /// Whether the sums of `input_grad` are complete behind it.
+    pub last_points: bool,
+    local_bytes: usize,
+}
+
+impl Tile {
+    /// Bytes of its boxes.
+    #[must_use]
+    pub const fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+}
+
+/// Plans a problem.
+///
+/// # Errors
+/// [`PlanError::LocalBytes`] when the local memory does not hold one point with a block of channels, [`PlanError::TooLarge`] when
+/// sizes overflow.
+pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let common = Common::new(target, options);
+    let mut plan = Plan { problem: *problem, common, route: Route::Zero, tile_points: 1 };
+    if problem.early_success().is_some() {
+        return Ok(plan);
+    }
+    plan.tile_points = plan.largest_tile()?;
+    (plan.route, plan.common.block_dim) = plan.choose();
+    plan.common.workspace = plan.lay_out().ok_or(PlanError::TooLarge)?;
+    Ok(plan)
+}
+
+impl Plan {
+    /// What it solves.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// What it is for, options applied.
+    #[must_use]
+    pub const fn target(&self) -> &TargetSpec {
+        &self.common.target
+    }
+
+    /// How it is computed.
+    #[must_use]
+    pub const fn route(&self) -> Route {
+        self.route
+    }
+
+    /// Cores that it uses.
+    #[must_use]
+    pub const fn block_dim(&self) -> usize {
+        self.common.block_dim
+    }
+
+    /// Its intermediates.
+    #[must_use]
+    pub const fn workspace(&self) -> &Workspace {
+        &self.common.workspace
+    }
+
+    /// Bytes of workspace, from any address.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> usize {
+        self.common.workspace.bytes()
+    }
+
+    /// What sums are made in.
+    #[must_use]
+    pub fn sums_dtype(&self) -> Dtype {
+        if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 }
+    }
+
+    /// Its phases.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
+        let shares = self.common.block_dim;
+        let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
+        let names = match self.route {
+            Route::Zero => [Some("zero"), None, None],
+            Route::Direct(_) | Route::Images => [Some("compute"), None, None],
+            Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
+            Route::Bands => [self.reads_input().then_some("stage"), Some("compute"), input_grad.then_some("unstage")],
+        };
+        names.into_iter().flatten().map(move |name| Phase { name, shares })
+    }
+
+    /// What a share does.
+    #[must_use]
+    pub fn work(&self, phase: usize, share: usize) -> Work {
+        let shares = NonZeroUsize::new(self.common.block_dim).unwrap_or(NonZeroUsize::MIN);
+        let Some(name) = self.phases().nth(phase).map(|phase| phase.name) else { return Work::Nothing };
+        if share >= shares.get() {
+            return Work::Nothing;
+        }
+        let p = &self.problem;
+        match (self.route, name) {
+            (Route::Zero, _) => Work::Zero,
+            (Route::Direct(_), _) => Work::Direct { images: self.images(shares, share) },
+            (Route::Images, _) => Work::Images { images: self.images(shares, share) },
+            (Route::Blocks, "compute") => {
+                Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
+            }
+            (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
+            (Route::Bands, "stage") => Work::Stage { pixels: split(p.n.saturating_mul(self.pixels()), shares, share) },
+            (Route::Bands, "compute") => {
+                let images = NonZeroUsize::new(p.n).unwrap_or(NonZeroUsize::MIN);
+                let bands = NonZeroUsize::new(shares.get() / images).unwrap_or(NonZeroUsize::MIN);
+                let (image, band) = (share / bands, share % bands);
+                let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
+                Work::Band { image, rows: split(p.hi, bands, band), points }
+            }
+            (Route::Bands, _) => Work::Unstage { planes: split(p.n.saturating_mul(p.c), shares, share) },
+        }
+    }
+
+    /// The elements of the outputs that a share writes; nothing of an output that is not wanted.
+    #[must_use]
+    pub fn share_range(&self, phase: usize, share: usize) -> ShareRange {
+        let p = &self.problem;
+        let (images, planes) = (self.input_grad_units(1), self.input_grad_units(2));
+        let (point_images, points) = (self.grid_grad_units(1), self.point_units());
+        let nothing = ShareRange::default();
+        let range = match self.work(phase, share) {
+            Work::Nothing | Work::Stage { .. } => nothing,
+            Work::Zero => ShareRange {
+                input_grad: images.elements(&(0..p.n)),
+                grid_grad: point_images.elements(&(0..p.n)),
+            },
+            Work::Direct { images: run } | Work::Images { images: run } => {
+                ShareRange { input_grad: images.elements(&run), grid_grad: point_images.elements(&run) }
+            }
+            Work::Blocks { blocks } => {
+                let per_image = self.blocks();
+                let plane = |block: usize| {
+                    let within = (block % per_image).saturating_mul(CHANNEL_BLOCK.get());
+                    (block / per_image).saturating_mul(p.c).saturating_add(within)
+                };
+                ShareRange { input_grad: planes.elements(&(plane(blocks.start)..plane(blocks.end))), ..nothing }
+            }
+            Work::Combine { points: run } => ShareRange { grid_grad: points.elements(&run), ..nothing },
+            Work::Band { image, points: run, .. } => {
+                let first = image.saturating_mul(self.points());
+                let run = first.saturating_add(run.start)..first.saturating_add(run.end);
+                ShareRange { grid_grad: points.elements(&run), ..nothing }
+            }
+            Work::Unstage { planes: run } => ShareRange { input_grad: planes.elements(&run), ..nothing },
+        };
+        ShareRange {
+            input_grad: if p.want_input_grad { range.input_grad } else { 0..0 },
+            grid_grad: if p.want_grid_grad { range.grid_grad } else { 0..0 },
+        }
+    }
+
+    /// The tiles of a share, in order; none in phases that only move or add what is staged. In order, they compute what the plan
+    /// does, on local boxes and without its workspace: images, blocks of channels, points.
+    pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
+        let (plan, p) = (*self, self.problem);
+        let (per_image, points) = (self.blocks(), self.points());
+        let first_block = |image: usize| image.saturating_mul(per_image.get());
+        let (blocks, rows, own) = match self.work(phase, share) {
+            Work::Direct { images } | Work::Images { images } => {
+                (first_block(images.start)..first_block(images.end), 0..p.hi, 0..points)
+            }
+            Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),
+            Work::Band { image, rows, points: own } => (image..image.saturating_add(1), rows, own),
+            _ => (0..0, 0..0, 0..0),
+        };
+        let others = p.want_input_grad;
+        let runs = [(0..own.start, false), (own.clone(), true), (own.end..points, false)];
+        let runs = runs.map(|(run, makes)| if makes || others { (run, makes) } else { (0..0, makes) });
+        blocks.flat_map(move |block| {
+            let first = (block % per_image).saturating_mul(CHANNEL_BLOCK.get());
+            let channels = [first, first.saturating_add(CHANNEL_BLOCK.get()).min(p.c)];
+            let rows = rows.clone();
+            runs.clone().into_iter().flat_map(move |(run, makes)| {
+                let rows = [rows.start, rows.end];
+                pieces(run, plan.tile_points).map(move |run| Tile {
+                    image: block / per_image,
+                    channels,
+                    points: [run.start, run.end],
+                    rows,
+                    makes_grid_grad: makes && p.want_grid_grad,
+                    first_points: run.start == 0,
+                    last_points: run.end == points,
+                    local_bytes: plan.tile_bytes(run.len()).unwrap_or(usize::MAX),
+                })
+            })
+        })
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let points = self.points().max(1);
+        let value = self.tile_points.min(points);
+        let (bound, limit, used) = if value == points {
+            (Bound::Work, points, value)
+        } else {
+            let used = self.tile_bytes(value).unwrap_or(usize::MAX);
+            (Bound::LocalBytes, self.common.target.local_bytes, used)
+        };
+        let alternative = value.checked_sub(1).filter(|&less| less > 0);
+        let tile = Choice { name: "tile_points", value, bound, limit, used, alternative };
+        let channels = self.problem.c.min(CHANNEL_BLOCK.get());
+        let (bound, limit) = if self.problem.c > channels {
+            (Bound::Numerics, CHANNEL_BLOCK.get())
+        } else {
+            (Bound::Work, channels)
+        };
+        let channels = Choice { name: "tile_channels", value: channels, bound, limit, used: channels, alternative: None };
+        [self.block_dim_choice(), tile, channels].into_iter()
+    }
+
+    /// What a workspace limit costs: passes over the grid for `input_grad`.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
+        let paid = match self.route {
+            Route::Direct(window) => self.passes(window),
+            _ => 1,
+        };
+        let paid = if self.problem.early_success().is_some() { 0 } else { paid };
+        core::iter::once(Price { name: "grid_passes", paid, unlimited: paid.min(1) })
+    }
+
+    /// Whether points have a gradient at all: that of the nearest pixel is 0.
+    #[must_use]
+    pub fn reads_input(&self) -> bool {
+        self.problem.want_grid_grad && self.problem.interpolation != Interpolation::Nearest
+    }
+
+    /// Blocks of 64 channels of an image, at least 1.
+    #[must_use]
+    pub fn blocks(&self) -> NonZeroUsize {
+        NonZeroUsize::new(ceil_div(self.problem.c, CHANNEL_BLOCK.get())).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// Points of an image's grid.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.problem.ho.saturating_mul(self.problem.wo)
+    }
+
+    /// Pixels of a plane.
+    #[must_use]
+    pub fn pixels(&self) -> usize {
+        self.problem.hi.saturating_mul(self.problem.wi)
+    }
+
+    fn images(&self, shares: NonZeroUsize, share: usize) -> Range<usize> {
+        // Both outputs are cut at the same images, so the larger grain decides.
+        let (a, b) = (self.input_grad_units(1), self.grid_grad_units(1));
+        if a.grain() > b.grain() { a.share(shares, share) } else { b.share(shares, share) }
+    }
+
+    /// `input_grad` as images or planes; without it, as if it were contiguous.
+    fn input_grad_units(&self, dims: usize) -> Units {
+        let p = &self.problem;
+        let pixels = self.pixels();
+        let contiguous = [p.c.saturating_mul(pixels), pixels, p.wi, 1];
+        Units::new([p.n, p.c, p.hi, p.wi], if p.want_input_grad { p.input_grad_strides } else { contiguous }, dims)
+    }
+
+    /// `grid_grad` as images, or as points.
+    fn grid_grad_units(&self, dims: usize) -> Units {
+        let p = &self.problem;
+        let contiguous = [self.points().saturating_mul(2), p.wo.saturating_mul(2), 2, 1];
+        Units::new([p.n, p.ho, p.wo, 2], if p.want_grid_grad { p.grid_grad_strides } else { contiguous }, dims)
+    }
+
+    fn point_units(&self) -> Units {
+        self.grid_grad_units(3)
+    }
+}
+
+/// `range` in pieces of `size`, the last one shorter.
+fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+    let size = size.max(1);
+    let end = range.end;
+    range.step_by(size).map(move |from| from..from.saturating_add(size).min(end))
+}
+
+fn ceil_div(n: usize, by: usize) -> usize {
+    n.div_ceil(NonZeroUsize::new(by).unwrap_or(NonZeroUsize::MIN).get())
 }

@@ -8,7 +8,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::shares::{Units, buffer_bytes, largest};
+use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
 use super::{Bound, Choice, Common, Phase, Price};
 use crate::im2col_backward::Problem;
 use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
@@ -301,25 +301,4 @@ fn first_at_or_behind(at: usize, padding: usize, tap: usize, dilation: NonZeroUs
     } else {
         isize::try_from((tap - at) / stride).map_or(isize::MIN, isize::wrapping_neg)
     }
-}
-
-/// `range` in pieces of `size`, the last one shorter.
-fn pieces([start, end]: [usize; 2], size: usize) -> impl Iterator<Item = [usize; 2]> + Clone {
-    let size = at_least_1(size);
-    (0..ceil_div(end.saturating_sub(start), size)).map(move |i| {
-        let from = start.saturating_add(i.saturating_mul(size.get()));
-        [from, from.saturating_add(size.get()).min(end)]
-    })
-}
-
-const fn length([start, end]: [usize; 2]) -> usize {
-    end.saturating_sub(start)
-}
-
-fn at_least_1(n: usize) -> NonZeroUsize {
-    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
-}
-
-fn ceil_div(n: usize, by: NonZeroUsize) -> usize {
-    n / by + usize::from(n % by != 0)
 }

@@ -1,11 +1,209 @@
-//! Native plan of MaxUnpool2dBackward.
+//! Native plan of MaxUnpool2dBackward: a tile is a run of one output plane, with its indices and the plane they point into.
+//!
+//! An index may point anywhere in its plane, so a tile's local memory holds the whole plane of `grad_output` where that fits.
+//! Where it does not, half of the memory is for the run and its indices and the other half for a slice of the plane: the run
+//! meets each slice in turn and picks what lies there. Nothing is kept between phases, so the workspace is always empty.
 
-use super::Common;
+use core::ops::Range;
+
+use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
+use super::{Bound, Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
+use crate::{PlanError, PlanOptions, TargetSpec, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    /// The largest tile.
+    size: Size,
+}
+
+/// Sizes of a run of the output and of the slice that its tile picks from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    elements: usize,
+    cells: usize,
+}
+
+/// A run of one output plane, and the slice of the plane of `grad_output` that it picks from.
+///
+/// Its local boxes have no gaps: the slice, the indices of the run, and the run. An index outside of the slice belongs to
+/// another tile of the same run; the first of them, which does not [accumulate](Self::accumulates), writes 0 there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// The plane, `n * C + c`.
+    pub plane: usize,
+    /// First element of the run and one past the last, in the plane's `H * W`.
+    pub elements: [usize; 2],
+    /// First cell of the slice and one past the last, in the plane's `oH * oW`.
+    pub cells: [usize; 2],
+    /// Whether the tile before this one made the same run from an earlier slice.
+    pub accumulates: bool,
+    /// Whether the run is complete behind it.
+    pub last: bool,
+    local_bytes: usize,
+}
+
+impl Tile {
+    /// Bytes of its boxes, each in whole blocks of the target.
+    #[must_use]
+    pub const fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+}
+
+/// Plans a problem.
+///
+/// # Errors
+/// [`PlanError::LocalBytes`] when the local memory does not hold a block of each box.
+pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
+    let common = Common::new(target, options);
+    let mut plan = Plan { problem: *problem, common, size: Size { elements: 1, cells: 1 } };
+    plan.size = plan.largest_size()?;
+    if plan.problem.early_success().is_none() {
+        plan.common.block_dim = plan.units().shares(common.target.cores).get();
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// What it solves.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// What it is for, options applied.
+    #[must_use]
+    pub const fn target(&self) -> &TargetSpec {
+        &self.common.target
+    }
+
+    /// Cores that it uses.
+    #[must_use]
+    pub const fn block_dim(&self) -> usize {
+        self.common.block_dim
+    }
+
+    /// Its intermediates: none.
+    #[must_use]
+    pub const fn workspace(&self) -> &Workspace {
+        &self.common.workspace
+    }
+
+    /// Bytes of workspace: 0.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> usize {
+        self.common.workspace.bytes()
+    }
+
+    /// `compute`, or `zero` where there is nothing to write.
+    pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
+        let compute = Phase { name: "compute", shares: self.common.block_dim };
+        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+    }
+
+    /// The elements of `out` from the first to one past the last that a share writes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_range(&self, phase: usize, share: usize) -> Range<usize> {
+        self.units().elements(&self.share_elements(phase, share))
+    }
+
+    /// The tiles of a share, in order: planes, runs, slices.
+    pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
+        let plan = *self;
+        let plane_size = at_least_1(self.plane_size());
+        let run = self.share_elements(phase, share);
+        let planes = run.start / plane_size..ceil_div(run.end, plane_size);
+        planes.flat_map(move |plane| {
+            let first = plane.saturating_mul(plane_size.get());
+            let of_plane = |element: usize| element.saturating_sub(first).min(plane_size.get());
+            pieces([of_plane(run.start), of_plane(run.end)], plan.size.elements).flat_map(move |elements| {
+                pieces([0, plan.cells()], plan.size.cells).map(move |cells| plan.tile(plane, elements, cells))
+            })
+        })
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let used = self.bytes(self.size).unwrap_or(usize::MAX);
+        let local = self.common.target.local_bytes;
+        let choice = move |name, value: usize, most: usize| {
+            let (bound, limit, used) =
+                if value >= most { (Bound::Work, most, value) } else { (Bound::LocalBytes, local, used) };
+            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
+        };
+        let Size { elements, cells } = self.size;
+        [
+            self.common.block_dim_choice(),
+            choice("tile_elements", elements, self.plane_size()),
+            choice("tile_cells", cells, self.cells()),
+        ]
+        .into_iter()
+    }
+
+    /// What a workspace limit costs: nothing.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
+        core::iter::empty()
+    }
+
+    fn units(&self) -> Units {
+        Units::new([self.problem.n, self.problem.c, self.problem.h, self.problem.w], self.problem.out_strides, 4)
+    }
+
+    /// Elements of `out`, counted over `[N, C, H, W]`, that a share makes.
+    fn share_elements(&self, phase: usize, share: usize) -> Range<usize> {
+        let shares = at_least_1(self.common.block_dim);
+        if phase > 0 || share >= shares.get() {
+            return 0..0;
+        }
+        self.units().share(shares, share)
+    }
+
+    /// Elements of an output plane.
+    fn plane_size(&self) -> usize {
+        self.problem.h.saturating_mul(self.problem.w)
+    }
+
+    /// Cells of a plane of `grad_output`.
+    fn cells(&self) -> usize {
+        self.problem.out_h.saturating_mul(self.problem.out_w)
+    }
+
+    /// Bytes of the boxes of a tile.
+    fn bytes(&self, Size { elements, cells }: Size) -> Option<usize> {
+        let buffer = |n, size| buffer_bytes(n, size, self.common.target.block_bytes);
+        let run = buffer(elements, self.problem.index_dtype.size())?
+            .checked_add(buffer(elements, self.problem.out_dtype.size())?)?;
+        run.checked_add(buffer(cells, self.problem.dtype.size())?)
+    }
+
+    /// The largest tile that fits the local memory.
+    fn largest_size(&self) -> Result<Size, PlanError> {
+        let budget = self.common.target.local_bytes;
+        let (plane_size, cells) = (self.plane_size().max(1), self.cells().max(1));
+        if let Some(elements) = largest(plane_size, budget, |elements| self.bytes(Size { elements, cells })) {
+            return Ok(Size { elements, cells });
+        }
+        let elements = largest(plane_size, budget / 2, |elements| self.bytes(Size { elements, cells: 0 })).unwrap_or(1);
+        let Some(cells) = largest(cells, budget, |cells| self.bytes(Size { elements, cells })) else {
+            let want = self.bytes(Size { elements: 1, cells: 1 }).ok_or(PlanError::TooLarge)?;
+            return Err(PlanError::LocalBytes { got: budget, want });
+        };
+        Ok(Size { elements, cells })
+    }
+
+    fn tile(&self, plane: usize, elements: [usize; 2], cells: [usize; 2]) -> Tile {
+        let size = Size { elements: length(elements), cells: length(cells) };
+        Tile {
+            plane,
+            elements,
+            cells,
+            accumulates: cells[0] > 0,
+            last: cells[1] >= self.cells(),
+            local_bytes: self.bytes(size).unwrap_or(usize::MAX),
+        }
+    }
 }

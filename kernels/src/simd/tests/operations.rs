@@ -90,6 +90,38 @@ impl<T: Real> Kernel for Apply<'_, T> {
     }
 }
 
+/// A kernel on the instruction set with fewer lanes.
+struct OnQuad<K>(K);
+
+impl<K: Kernel> Kernel for OnQuad<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> K::Output {
+        self.0.run(isa.quad())
+    }
+}
+
+/// How many lanes an f32 vector has.
+struct Lanes;
+
+impl Kernel for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Isa>(self, _: S) -> usize {
+        S::F32::LANES
+    }
+}
+
+#[test]
+fn quad_has_at_most_four_lanes() {
+    for level in Level::available() {
+        let (own, quad) = (level.dispatch(Lanes), level.dispatch(OnQuad(Lanes)));
+        assert_eq!(quad, own.min(4), "{level}");
+    }
+}
+
 fn bits<T: Real>(values: &[T]) -> Vec<&[u8]> {
     values.iter().map(bytemuck::bytes_of).collect()
 }
@@ -102,16 +134,17 @@ fn pairs<T: Copy>(values: &[T]) -> (Vec<T>, Vec<T>) {
 fn agree<T: Real>(values: &[T], std: impl Fn(Op, T, T) -> T) {
     let (a, b) = pairs(values);
     for op in Op::ALL {
-        let apply = |level: Level| level.dispatch(Apply { op, a: &a, b: &b });
-        let scalar = apply(Level::scalar());
+        let apply = || Apply { op, a: &a, b: &b };
+        let scalar = Level::scalar().dispatch(apply());
         for (i, &got) in scalar.iter().enumerate() {
             let want = std(op, a[i], b[i]);
             let same =
                 bits(&[got]) == bits(&[want]) || (op.computes() && got.canonical() != got && want.canonical() != want);
             assert!(same, "{op:?} of {:?} and {:?} is {got:?}, not {want:?}", a[i], b[i]);
         }
-        for level in Level::available() {
-            let mut got = apply(level);
+        let levels = Level::available().flat_map(|level| [(level, false), (level, true)]);
+        for (level, quad) in levels {
+            let mut got = if quad { level.dispatch(OnQuad(apply())) } else { level.dispatch(apply()) };
             let mut want = scalar.clone();
             if op.computes() {
                 for v in got.iter_mut().chain(&mut want) {

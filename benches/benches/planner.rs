@@ -1,0 +1,35 @@
+//! How long it takes to check a problem and to plan it. Both belong to every call of aclnn's first phase.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ubtile_benches as shapes;
+use ubtile_tiling::{Edition, PlanOptions, TargetSpec, im2col_backward, replication_pad2d_backward};
+
+fn check(c: &mut Criterion) {
+    let mut group = c.benchmark_group("check");
+    let desc = shapes::im2col(1).desc();
+    group.bench_function("im2col-backward", |b| b.iter(|| black_box(&desc).check(None, Edition::Any)));
+    let desc = shapes::replication_pad().desc();
+    group.bench_function("replication-pad2d-backward", |b| b.iter(|| black_box(&desc).check(None, Edition::Any)));
+    let desc = shapes::max_unpool().desc();
+    group.bench_function("max-unpool2d-backward", |b| b.iter(|| black_box(&desc).check(None, Edition::Any)));
+    let desc = shapes::grid_sampler([8, 256, 32, 32]).desc();
+    group.bench_function("grid-sampler-2d-backward", |b| b.iter(|| black_box(&desc).check(None, Edition::Any)));
+}
+
+fn plan(c: &mut Criterion) {
+    let (target, options) = (TargetSpec::host(8), PlanOptions::default());
+    let mut group = c.benchmark_group("plan");
+    let problem = shapes::im2col(1).problem();
+    group.bench_function("im2col-backward", |b| {
+        b.iter(|| im2col_backward::plan(black_box(&problem), &target, &options));
+    });
+    let problem = shapes::replication_pad().problem();
+    group.bench_function("replication-pad2d-backward", |b| {
+        b.iter(|| replication_pad2d_backward::plan(black_box(&problem), &target, &options));
+    });
+}
+
+criterion_group!(benches, check, plan);
+criterion_main!(benches);

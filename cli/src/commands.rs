@@ -1,0 +1,6 @@
+//! One file for each command.
+
+pub(crate) mod ops;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod tour;

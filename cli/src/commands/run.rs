@@ -1,0 +1,149 @@
+//! `ubtile run OP`: compute on this machine.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use ubtile_tiling::TensorSlot;
+
+use crate::args::{Attributes, RunArgs};
+use crate::compute::compute;
+use crate::error::Error;
+use crate::output::{self, Format, Report, TensorReport};
+use crate::planning;
+use crate::problem::{Known, problem};
+use crate::progress::Progress;
+use crate::tensors::{Buffer, Bytes, Input, Output, Stored};
+use crate::threads::Threads;
+
+/// Calls before the clock starts.
+const UNTIMED: usize = 2;
+
+#[derive(Serialize)]
+struct Run {
+    operator: &'static str,
+    target: String,
+    product: Option<&'static str>,
+    edition: &'static str,
+    level: &'static str,
+    threads: usize,
+    block_dim: usize,
+    workspace_bytes: usize,
+    outputs: Vec<TensorReport>,
+    /// Where the outputs are.
+    out: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_ms: Option<Times>,
+}
+
+/// Of the timed calls, in milliseconds.
+#[derive(Serialize)]
+struct Times {
+    calls: usize,
+    min: f64,
+    median: f64,
+    max: f64,
+}
+
+/// Reads, computes, writes.
+pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Result<(), Error> {
+    let operator = attributes.operator();
+    let threads = args.threads.map_or_else(Threads::available, Threads);
+    let mut file = Input::open(&args.input)?;
+    let described = problem(attributes, &Known::in_file(operator, &mut file)?, &args.contract)?;
+    let plan = planning::plan(&described.problem, &args.planning, threads.0)?;
+    let summary = planning::summary(&plan);
+    let slots = planning::tensors(&described.problem);
+    let output = args.output.as_deref().map(|path| {
+        let dtypes = described.outputs.iter().map(|(tensor, desc)| (*tensor, desc.dtype));
+        Output::create(path, dtypes)
+    });
+    let output = output.transpose()?;
+
+    let inputs = read(&mut file, slots.iter().filter(|slot| !slot.output))?;
+    let inputs: Vec<_> = inputs.iter().map(|(slot, bytes)| (*slot, &**bytes)).collect();
+    let mut outputs: Vec<(TensorSlot, Buffer)> = Vec::new();
+    for slot in slots.iter().filter(|slot| slot.output) {
+        outputs.push((*slot, memory(slot.span.saturating_mul(slot.dtype.size()))?));
+    }
+    let mut workspace = memory(summary.workspace.bytes())?;
+
+    let time_ms = {
+        let _progress = Progress::new(format!("computing {operator}"));
+        let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
+        let mut call = || compute(&plan, args.level, threads, &inputs, &mut outputs, &mut workspace);
+        match args.time {
+            Some(calls) => Some(time(calls.get(), call)?),
+            None => {
+                call()?;
+                None
+            }
+        }
+    };
+
+    if let Some(output) = output {
+        let _progress = Progress::new("writing the results");
+        let stored = described.outputs.iter().filter_map(|&(tensor, desc)| {
+            let (_, bytes) = outputs.iter().find(|(slot, _)| slot.tensor == tensor)?;
+            Some(Stored { tensor, desc, bytes })
+        });
+        output.save(&stored.collect::<Vec<_>>())?;
+    }
+    let report = Run {
+        operator: operator.name(),
+        target: args.planning.target.clone(),
+        product: args.contract.product.map(|product| product.name()),
+        edition: args.contract.edition.name(),
+        level: args.level.name(),
+        threads: threads.0.get(),
+        block_dim: summary.block_dim,
+        workspace_bytes: workspace.len(),
+        outputs: described.outputs.iter().map(|(tensor, desc)| TensorReport::new(*tensor, desc)).collect(),
+        out: args.output.as_ref().map(|path| path.display().to_string()),
+        time_ms,
+    };
+    output::print(format, &report)
+}
+
+fn read<'a>(file: &mut Input, slots: impl Iterator<Item = &'a TensorSlot>) -> Result<Vec<(TensorSlot, Bytes)>, Error> {
+    let _progress = Progress::new(format!("reading {}", file.path().display()));
+    slots.map(|slot| Ok((*slot, file.read(slot.tensor)?))).collect()
+}
+
+fn memory(bytes: usize) -> Result<Buffer, Error> {
+    Buffer::zeroed(bytes).ok_or_else(|| Error::Unusable(format!("there is no memory for {bytes} bytes")))
+}
+
+/// Times calls after some that are not, so that memory and clocks have settled.
+fn time(calls: usize, mut call: impl FnMut() -> Result<(), Error>) -> Result<Times, Error> {
+    for _ in 0..UNTIMED {
+        call()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..calls {
+        let start = Instant::now();
+        call()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |i: usize| times.get(i).copied().unwrap_or_default();
+    let median = (at(calls / 2) + at((calls - 1) / 2)) / 2.0;
+    Ok(Times { calls, min: at(0), median, max: at(calls - 1) })
+}
+
+impl Report for Run {
+    const SCHEMA: &'static str = "ubtile.run.v1";
+
+    fn text(&self) -> String {
+        let Self { operator, target, level, threads, block_dim, workspace_bytes, .. } = self;
+        let mut text = format!(
+            "{operator}: tiling for {target}, block dim {block_dim}, level {level}, threads {threads}, workspace {workspace_bytes} bytes\n"
+        );
+        if let Some(Times { calls, min, median, max }) = &self.time_ms {
+            text += &format!("time of {calls} calls: min {min:.3} ms, median {median:.3} ms, max {max:.3} ms\n");
+        }
+        if let Some(out) = &self.out {
+            text += &format!("written to {out}:\n\n{}", TensorReport::table(&self.outputs));
+        }
+        text
+    }
+}

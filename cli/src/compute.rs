@@ -1,0 +1,77 @@
+//! Runs a plan on bytes.
+
+use ubtile_kernels::{
+    Level, RunError, Values, ValuesMut, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward,
+    replication_pad2d_backward,
+};
+use ubtile_tiling::{Tensor, TensorSlot, TilingPlan};
+
+use crate::error::Error;
+use crate::threads::Threads;
+
+/// Computes once. Inputs and outputs are those of the plan's problem, as long as their spans.
+pub(crate) fn compute(
+    plan: &TilingPlan,
+    level: Level,
+    threads: Threads,
+    inputs: &[(TensorSlot, &[u8])],
+    outputs: &mut [(TensorSlot, &mut [u8])],
+    workspace: &mut [u8],
+) -> Result<(), Error> {
+    let read = |tensor: Tensor| {
+        let found = inputs.iter().find(|(slot, _)| slot.tensor == tensor);
+        found.and_then(|(slot, bytes)| Values::from_bytes(slot.dtype, bytes)).ok_or_else(|| misplaced(tensor))
+    };
+    let mut outputs: Vec<_> = outputs
+        .iter_mut()
+        .map(|(slot, bytes)| {
+            let values = ValuesMut::from_bytes(slot.dtype, bytes).ok_or_else(|| misplaced(slot.tensor))?;
+            Ok((slot.tensor, values))
+        })
+        .collect::<Result<_, Error>>()?;
+    let mut wanted = |tensor: Tensor| {
+        let found = outputs.iter().position(|(t, _)| *t == tensor);
+        found.map(|i| outputs.swap_remove(i).1)
+    };
+    match plan {
+        TilingPlan::GridSampler2dBackward(plan) => {
+            let inputs = grid_sampler_2d_backward::Inputs {
+                grad_output: read(Tensor::GradOutput)?,
+                input: read(Tensor::Input)?,
+                grid: read(Tensor::Grid)?,
+            };
+            let outputs = grid_sampler_2d_backward::Outputs {
+                input_grad: wanted(Tensor::InputGrad),
+                grid_grad: wanted(Tensor::GridGrad),
+            };
+            grid_sampler_2d_backward::run_parallel(plan, level, &threads, inputs, outputs, workspace)
+        }
+        TilingPlan::MaxUnpool2dBackward(plan) => {
+            let (grad_output, indices) = (read(Tensor::GradOutput)?, read(Tensor::Indices)?);
+            let inputs = max_unpool2d_backward::Inputs { grad_output, indices };
+            let outputs =
+                max_unpool2d_backward::Outputs { out: wanted(Tensor::Out).ok_or_else(|| misplaced(Tensor::Out))? };
+            max_unpool2d_backward::run_parallel(plan, level, &threads, inputs, outputs, workspace)
+        }
+        TilingPlan::ReplicationPad2dBackward(plan) => {
+            let inputs = replication_pad2d_backward::Inputs { grad_output: read(Tensor::GradOutput)? };
+            let outputs = replication_pad2d_backward::Outputs {
+                grad_input: wanted(Tensor::GradInput).ok_or_else(|| misplaced(Tensor::GradInput))?,
+            };
+            replication_pad2d_backward::run_parallel(plan, level, &threads, inputs, outputs, workspace)
+        }
+        TilingPlan::Im2colBackward(plan) => {
+            let inputs = im2col_backward::Inputs { grad_output: read(Tensor::GradOutput)? };
+            let outputs = im2col_backward::Outputs { out: wanted(Tensor::Out).ok_or_else(|| misplaced(Tensor::Out))? };
+            im2col_backward::run_parallel(plan, level, &threads, inputs, outputs, workspace)
+        }
+    }
+    .map_err(|e: RunError| {
+        let status = e.status();
+        Error::Unusable(format!("{e} (aclnn status {} {})", status.code(), status.name()))
+    })
+}
+
+fn misplaced(tensor: Tensor) -> Error {
+    Error::Unusable(format!("{tensor} is not there or not aligned for its dtype"))
+}

@@ -1,0 +1,78 @@
+//! `ubtile ops` and the tour.
+
+use std::path::Path;
+
+use ubtile_tiling::{Dtype, Edition, Operator, Product, support};
+
+use crate::{json, ok};
+
+#[test]
+fn ops_says_what_the_contract_does() {
+    let ops = json(Path::new("."), "ops");
+    for operator in Operator::ALL {
+        let rows = ops["operators"].as_array().unwrap().iter().find(|o| o["operator"] == operator.name()).unwrap();
+        for dtype in Dtype::ALL {
+            let row = rows["dtypes"].as_array().unwrap().iter().find(|row| row["dtype"] == dtype.name());
+            assert_eq!(row.is_some(), support(operator, dtype, None, Edition::Any).accepted, "{operator} {dtype}");
+            for product in Product::ALL {
+                let cell =
+                    row.map(|row| row["products"].as_array().unwrap().iter().find(|c| c["product"] == product.name()));
+                let cell = cell.flatten();
+                for edition in [Edition::V8_0, Edition::V8_3, Edition::Master] {
+                    let expected = support(operator, dtype, Some(product), edition);
+                    let editions = cell.map(|cell| cell["editions"].as_array().unwrap().clone()).unwrap_or_default();
+                    let context = format!("{operator} {dtype} {product} {edition}");
+                    assert_eq!(editions.contains(&edition.name().into()), expected.accepted, "{context}");
+                    if let (Some(route), Some(cell)) = (expected.route, cell) {
+                        assert_eq!(cell["route"], route.name(), "{context}");
+                    }
+                }
+            }
+        }
+    }
+    let rules: Vec<_> =
+        ops["edition_rules"].as_array().unwrap().iter().map(|rule| rule["what"].as_str().unwrap()).collect();
+    assert!(rules.contains(&"interpolation bicubic") && rules.contains(&"bf16"), "{rules:?}");
+}
+
+#[test]
+fn the_readme_shows_what_ops_prints() {
+    let printed = ok(Path::new("."), "ops");
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains(&printed), "README.md must contain the output of `ubtile ops` verbatim:\n\n{printed}");
+}
+
+#[test]
+fn the_tour_agrees_with_the_reference() {
+    let tour = json(Path::new("."), "");
+    let operators = tour["operators"].as_array().unwrap();
+    assert_eq!(operators.len(), Operator::ALL.len());
+    for (row, operator) in operators.iter().zip(Operator::ALL) {
+        assert_eq!((&row["operator"], &row["agrees"]), (&operator.name().into(), &true.into()), "{row}");
+        assert!(row["time_ms"].as_f64().unwrap() > 0.0 && row["gb_per_s"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["tiles"].as_u64().unwrap() >= 1 && row["bytes"].as_u64().unwrap() > 1_000_000, "{row}");
+    }
+    let text = ok(Path::new("."), "");
+    assert!(Operator::ALL.iter().all(|operator| text.contains(operator.name())), "{text}");
+    assert!(!text.contains("DISAGREES"), "{text}");
+}
+
+#[test]
+fn help_has_examples_that_parse() {
+    for args in ["--help", "run --help", "plan --help"] {
+        let help = ok(Path::new("."), args).replace("\\\n", " ");
+        let examples: Vec<_> = help.lines().filter_map(|line| line.trim_start().strip_prefix("ubtile ")).collect();
+        assert!(examples.len() >= 2, "{help}");
+        for example in examples {
+            // Plans run; of the others only the files are missing.
+            let code = crate::output(Path::new("."), example).status.code();
+            let needs_file = example.contains("--in ");
+            assert_eq!(code, Some(if needs_file { 3 } else { 0 }), "{example}");
+        }
+    }
+    for operator in Operator::ALL {
+        for command in ["run", "plan"] {
+            assert!(ok(Path::new("."), &format!("{command} {operator} --help")).contains("--workspace-limit"));
+        }
+    }
+}

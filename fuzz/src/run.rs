@@ -1,0 +1,145 @@
+//! Running a plan on random data, any way that must not matter.
+
+use std::sync::Mutex;
+
+use arbitrary::{Result, Unstructured};
+use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
+use ubtile_testkit::problems::POISON;
+use ubtile_testkit::reference::Expected;
+use ubtile_testkit::{Data, Fill, bits_equal, compare};
+use ubtile_tiling::{PlanOptions, TargetSpec};
+
+use crate::plan;
+
+pub mod im2col_backward;
+pub mod max_unpool2d_backward;
+pub mod replication_pad2d_backward;
+
+/// Everything that the result of a run must not depend on, and the data that it may.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Seed of the data.
+    pub seed: u64,
+    /// Kind of the data.
+    pub fill: Fill,
+    /// What the plan is for.
+    pub target: TargetSpec,
+    /// What is asked of it.
+    pub options: PlanOptions,
+    /// Instruction set.
+    pub level: Level,
+    /// How many threads run the shares.
+    pub threads: usize,
+    /// Bytes from an aligned address to the workspace.
+    pub misalignment: usize,
+}
+
+impl Setup {
+    /// Any of them.
+    pub fn new(u: &mut Unstructured<'_>) -> Result<Self> {
+        let levels: Vec<Level> = Level::available().collect();
+        Ok(Self {
+            seed: u.arbitrary()?,
+            fill: *u.choose(&Fill::ALL)?,
+            target: plan::target(u)?,
+            options: plan::options(u)?,
+            level: *u.choose(&levels)?,
+            threads: u.int_in_range(1..=3)?,
+            misalignment: u.int_in_range(0..=64)?,
+        })
+    }
+
+    /// The plainest way to run it: one lane, one thread, tiles as large as can be, all the workspace it likes.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        Self {
+            target: TargetSpec::host(1),
+            options: PlanOptions::default(),
+            level: Level::scalar(),
+            threads: 1,
+            misalignment: 0,
+            ..self.clone()
+        }
+    }
+
+    /// A workspace of so many bytes with anything in it.
+    #[must_use]
+    pub fn workspace(&self, bytes: usize) -> Workspace {
+        Workspace { bytes: vec![POISON; self.misalignment + bytes], start: self.misalignment }
+    }
+}
+
+/// Bytes that a plan asked for.
+#[derive(Debug)]
+pub struct Workspace {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Workspace {
+    /// They.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..]
+    }
+}
+
+/// Threads that take shares from one queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Threads(pub usize);
+
+impl Parallel for Threads {
+    fn for_each<I, F>(&self, items: I, work: F)
+    where
+        I: Iterator + Send,
+        I::Item: Send,
+        F: Fn(I::Item) + Sync,
+    {
+        if self.0 < 2 {
+            return items.for_each(work);
+        }
+        let queue = Mutex::new(items);
+        let next = || queue.lock().expect("no share has failed").next();
+        std::thread::scope(|scope| {
+            for _ in 0..self.0 {
+                scope.spawn(|| {
+                    while let Some(item) = next() {
+                        work(item);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// A tensor as the kernels read it.
+#[must_use]
+pub fn values(data: &Data) -> Values<'_> {
+    Values::from_bytes(data.dtype(), data.bytes()).expect("a whole number of aligned elements")
+}
+
+/// A tensor as the kernels write it.
+#[must_use]
+pub fn values_mut(data: &mut Data) -> ValuesMut<'_> {
+    ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).expect("a whole number of aligned elements")
+}
+
+/// Whether a run has given a result; the one failure that is allowed is a dtype that the kernels do not compute.
+#[must_use]
+pub fn is_built(result: Result<(), RunError>) -> bool {
+    match result {
+        Ok(()) => true,
+        Err(RunError::NotBuilt { .. }) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A result is the one of the plain run, bit by bit, and what the reference expects; nothing lies between its elements.
+pub fn judge(got: &Data, plain: &Data, expected: &Expected) {
+    assert!(got.gaps_hold(POISON), "{got:?} is written to between its elements");
+    if let Err(difference) = bits_equal(got, plain) {
+        panic!("another way to run it gives other bits: {difference}");
+    }
+    if let Err(mismatch) = compare(got, expected) {
+        panic!("not what the reference expects: {mismatch}");
+    }
+}

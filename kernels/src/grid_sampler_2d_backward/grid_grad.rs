@@ -1,0 +1,41 @@
+//! Where the gradients of points go: to the tensor, or to sums over blocks of channels.
+
+use super::cells::{Cells, Sums};
+use super::planes::Planes;
+use crate::element::Element;
+
+/// The gradient of one image's grid.
+#[derive(Debug)]
+pub(crate) struct GridGrad<'a, T: Element> {
+    /// `[points, 2]`; a point's x and y are `channel` apart.
+    pub(crate) out: Planes<&'a mut [T]>,
+    /// The sum over the blocks until now, of each point from `first_point` on.
+    pub(crate) totals: &'a mut [[T::Acc; 2]],
+    pub(crate) first_point: usize,
+    /// Whether this is the image's first block of channels, so that there is no sum yet.
+    pub(crate) first: bool,
+    /// Whether it is the last one, so that the gradient is complete.
+    pub(crate) last: bool,
+}
+
+impl<T: Element> GridGrad<'_, T> {
+    /// Adds the sums over a block of `count` points from `at` on, and writes the gradients when they are complete.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, cells: &Cells<T::Acc>, at: usize, count: usize, sums: &Sums<T::Acc>) {
+        let from = at.wrapping_sub(self.first_point);
+        let mut totals = self.totals.get_mut(from..).unwrap_or(&mut []).iter_mut();
+        let multipliers = cells.x.multiplier.iter().zip(&cells.y.multiplier);
+        for (k, (&[x, y], (&mx, &my))) in sums.iter().zip(multipliers).enumerate().take(count) {
+            let (mut x, mut y) = (x, y);
+            if let Some([total_x, total_y]) = totals.next() {
+                if !self.first {
+                    (x, y) = (*total_x + x, *total_y + y);
+                }
+                (*total_x, *total_y) = (x, y);
+            }
+            if self.last {
+                self.out.set_pair(at.wrapping_add(k), T::narrow(mx * x), T::narrow(my * y));
+            }
+        }
+    }
+}

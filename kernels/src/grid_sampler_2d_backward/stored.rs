@@ -1,0 +1,64 @@
+//! From elements of any dtype to slices of one.
+
+use half::{bf16, f16};
+
+use crate::element::Element;
+use crate::values::{Values, ValuesMut};
+
+/// An element type that this operator computes.
+pub(crate) trait Stored: Element {
+    /// The elements; none where they are of another type.
+    fn read(values: Values<'_>) -> &[Self];
+    /// The elements; none where they are of another type.
+    fn write(values: ValuesMut<'_>) -> &mut [Self];
+    /// Elements as sums, where they are of the same type.
+    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self::Acc]>;
+}
+
+impl Stored for f32 {
+    fn read(values: Values<'_>) -> &[Self] {
+        if let Values::F32(v) = values { v } else { &[] }
+    }
+    fn write(values: ValuesMut<'_>) -> &mut [Self] {
+        if let ValuesMut::F32(v) = values { v } else { &mut [] }
+    }
+    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
+        Some(elements)
+    }
+}
+
+impl Stored for f64 {
+    fn read(values: Values<'_>) -> &[Self] {
+        if let Values::F64(v) = values { v } else { &[] }
+    }
+    fn write(values: ValuesMut<'_>) -> &mut [Self] {
+        if let ValuesMut::F64(v) = values { v } else { &mut [] }
+    }
+    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
+        Some(elements)
+    }
+}
+
+impl Stored for f16 {
+    fn read(values: Values<'_>) -> &[Self] {
+        if let Values::F16(v) = values { v } else { &[] }
+    }
+    fn write(values: ValuesMut<'_>) -> &mut [Self] {
+        if let ValuesMut::F16(v) = values { v } else { &mut [] }
+    }
+    fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
+        None
+    }
+}
+
+impl Stored for bf16 {
+    fn read(values: Values<'_>) -> &[Self] {
+        if let Values::Bf16(v) = values { v } else { &[] }
+    }
+    fn write(values: ValuesMut<'_>) -> &mut [Self] {
+        if let ValuesMut::Bf16(v) = values { v } else { &mut [] }
+    }
+    fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
+        None
+    }
+}

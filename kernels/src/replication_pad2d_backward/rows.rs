@@ -1,0 +1,125 @@
+//! What is done to many short rows alike, without vectors.
+//!
+//! Functions of their own, called once for a block of rows: inside a larger loop the compiler runs out of registers for all
+//! these positions, which costs twice the time.
+
+use crate::element::Element;
+
+/// Runs of rows of more bytes are copied by a call each.
+const LONG: usize = 512;
+
+/// A part of a row that occurs in some rows, `pitch` apart, from `start` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs {
+    pub(super) start: usize,
+    pub(super) count: usize,
+    pub(super) pitch: usize,
+}
+
+impl Runs {
+    /// The same in units of which each of these has `size`.
+    fn times(self, size: usize) -> Self {
+        let Self { start, count, pitch } = self;
+        Self { start: start.wrapping_mul(size), count: count.wrapping_mul(size), pitch: pitch.wrapping_mul(size) }
+    }
+}
+
+/// Copies the bits of runs to runs of the same length, in `rows` rows.
+#[inline(always)]
+pub(super) fn copy<T: Element>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
+    let (source, dest) = (bytemuck::try_cast_slice(source), bytemuck::try_cast_slice_mut(dest));
+    if let (Ok(source), Ok(dest)) = (source, dest) {
+        copy_bytes(source, from.times(size_of::<T>()), dest, to.times(size_of::<T>()), rows);
+    }
+}
+
+#[inline(never)]
+fn copy_bytes(source: &[u8], from: Runs, dest: &mut [u8], to: Runs, rows: usize) {
+    let (mut at, mut there) = (from.start, to.start);
+    for _ in 0..rows {
+        let src = source.get(at..at.wrapping_add(from.count));
+        let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
+        if src.len() > LONG {
+            dst.copy_from_slice(src);
+        } else if !(copy_by::<64>(src, dst) || copy_by::<16>(src, dst) || copy_by::<4>(src, dst)) {
+            // One or two bytes.
+            for (dst, src) in dst.iter_mut().zip(src) {
+                *dst = *src;
+            }
+        }
+        (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
+    }
+}
+
+/// Copies `N` bytes at a time, the last of them again with some before; false where there are fewer.
+#[inline(always)]
+fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
+    let Some(last) = src.last_chunk::<N>() else { return false };
+    for (dst, src) in dst.as_chunks_mut::<N>().0.iter_mut().zip(src.as_chunks::<N>().0) {
+        *dst = *src;
+    }
+    if let Some(dst) = dst.last_chunk_mut::<N>() {
+        *dst = *last;
+    }
+    true
+}
+
+/// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
+#[inline(always)]
+pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
+    // The usual paddings, 1 to 3, with their loops unrolled.
+    match from.count / P {
+        2 => fold_some::<T, P, 2>(source, from, dest, to, rows),
+        3 => fold_some::<T, P, 3>(source, from, dest, to, rows),
+        4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
+        _ => fold_some::<T, P, 1>(source, from, dest, to, rows),
+    }
+}
+
+/// The same, where at least `N` elements are in a run.
+#[inline(never)]
+fn fold_some<T: Element, const P: usize, const N: usize>(
+    source: &[T],
+    from: Runs,
+    dest: &mut [T],
+    to: Runs,
+    rows: usize,
+) {
+    let count = if N == 1 { from.count } else { N * P };
+    let (mut at, mut there) = (from.start, to.start);
+    for _ in 0..rows {
+        let src = source.get(at..at.wrapping_add(count));
+        let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(P))) else { return };
+        if let ([first, rest @ ..], [dst, ..]) = (src.as_chunks::<P>().0, dst.as_chunks_mut::<P>().0) {
+            let mut sums = first.map(T::widen);
+            for values in rest {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = *sum + value.widen();
+                }
+            }
+            *dst = sums.map(T::narrow);
+        }
+        (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
+    }
+}
+
+/// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
+#[inline(never)]
+pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
+    let mut sums = [T::Acc::default(); P];
+    for column in 0..from.count {
+        let mut at = from.start.wrapping_add(column);
+        let mut sum = T::Acc::default();
+        for row in 0..rows {
+            let value = source.get(at).map_or(T::Acc::default(), |value| value.widen());
+            sum = if row == 0 { value } else { sum + value };
+            at = at.wrapping_add(from.pitch);
+        }
+        if let Some(total) = sums.get_mut(column % P) {
+            *total = if column < P { sum } else { *total + sum };
+        }
+    }
+    for (dest, sum) in dest.iter_mut().zip(sums) {
+        *dest = T::narrow(sum);
+    }
+}

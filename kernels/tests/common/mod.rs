@@ -1,0 +1,38 @@
+//! What the operators' tests share.
+
+use std::sync::Mutex;
+
+use ubtile_kernels::{Parallel, Values, ValuesMut};
+use ubtile_testkit::Data;
+
+/// Runs shares on that many threads.
+pub struct Threads(pub usize);
+
+impl Parallel for Threads {
+    fn for_each<I, F>(&self, items: I, work: F)
+    where
+        I: Iterator + Send,
+        I::Item: Send,
+        F: Fn(I::Item) + Sync,
+    {
+        let items = Mutex::new(items);
+        std::thread::scope(|scope| {
+            for _ in 0..self.0 {
+                scope.spawn(|| {
+                    loop {
+                        let Some(item) = items.lock().unwrap().next() else { break };
+                        work(item);
+                    }
+                });
+            }
+        });
+    }
+}
+
+pub fn values(data: &Data) -> Values<'_> {
+    Values::from_bytes(data.dtype(), data.bytes()).unwrap()
+}
+
+pub fn values_mut(data: &mut Data) -> ValuesMut<'_> {
+    ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).unwrap()
+}

@@ -1,0 +1,326 @@
+//! Im2colBackward: agreement with the reference, and the same bits whatever the level, threads, tiles and strides.
+
+mod common;
+
+use common::{Threads, values, values_mut};
+use ubtile_kernels::im2col_backward::{Inputs, Outputs, run, run_parallel, run_share, run_tile};
+use ubtile_kernels::{Level, RunError, Values, ValuesMut};
+use ubtile_testkit::problems::{Im2col, Layout, POISON, im2col_inputs, output};
+use ubtile_testkit::{Data, Fill, Rng, bits_equal, compare, encode, pairwise, reference, sizes_around};
+use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
+use ubtile_tiling::{Dtype, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
+
+const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
+
+fn planned(problem: &Problem, cores: usize, local_bytes: Option<usize>) -> Plan {
+    let options = PlanOptions { workspace_limit: Some(0), local_bytes };
+    plan(problem, &TargetSpec::host(cores), &options).unwrap()
+}
+
+/// The law of `docs/numerics.md`, one cell after the other.
+fn law(problem: &Problem, grad_output: &Data) -> Data {
+    let p = problem;
+    let [kh, kw] = p.kernel.map(usize::from);
+    let round = |x: f64| if p.dtype == Dtype::F64 { x } else { f64::from(x as f32) };
+    // The window whose tap `k` lies at a cell, if there is one.
+    let window = |axis: usize, cell: usize, k: usize| {
+        let at = (cell + p.padding[axis]).checked_sub(k * usize::from(p.dilation[axis]))?;
+        let stride = usize::from(p.stride[axis]);
+        (at % stride == 0 && at / stride < p.columns[axis]).then_some(at / stride)
+    };
+    let desc = TensorDesc::contiguous(p.out_dtype, &[p.n, p.c, p.h, p.w]).unwrap();
+    Data::from_fn(desc, |cell| {
+        let (x, y, plane) = (cell % p.w, cell / p.w % p.h, cell / p.w / p.h);
+        let mut sum = 0.0;
+        if p.columns[0] * p.columns[1] == 0 {
+            return sum;
+        }
+        for (i, a) in (0..kh).filter_map(|i| Some((i, window(0, y, i)?))) {
+            for (j, b) in (0..kw).filter_map(|j| Some((j, window(1, x, j)?))) {
+                let index = [plane / p.c, (plane % p.c * kh + i) * kw + j, a * p.columns[1] + b];
+                let at: usize = index.iter().zip(p.grad_output_strides).map(|(i, stride)| i * stride).sum();
+                sum = round(sum + grad_output.number(at));
+            }
+        }
+        sum
+    })
+}
+
+/// Inputs, and the result they must have in bits.
+fn prepare(spec: &Im2col, fill: Fill, rng: &mut Rng) -> (Problem, Data, Data) {
+    let problem = spec.problem();
+    let grad_output = im2col_inputs(&problem, fill, rng);
+    let want = law(&problem, &grad_output);
+    compare(&want, &reference::im2col_backward::run(&problem, &grad_output))
+        .unwrap_or_else(|mismatch| panic!("{spec:?}: {mismatch}"));
+    (problem, grad_output, want)
+}
+
+/// Checks one plan at one level against what it must give.
+fn check_run(spec: &Im2col, plan: &Plan, level: Level, threads: usize, grad_output: &Data, want: &Data) {
+    let mut got = output(plan.problem().slot(Tensor::Out));
+    let inputs = Inputs { grad_output: values(grad_output) };
+    run_parallel(plan, level, &Threads(threads), inputs, Outputs { out: values_mut(&mut got) }, &mut []).unwrap();
+    let local = plan.target().local_bytes;
+    if let Err(difference) = bits_equal(&got, want) {
+        panic!("{spec:?} {level}, {threads} threads, {local} bytes: {difference}");
+    }
+    assert!(got.gaps_hold(POISON), "{spec:?} {level}, {threads} threads, {local} bytes: wrote between the rows");
+}
+
+/// Checks a problem at every level, on one and more threads, with some tile sizes.
+fn check(spec: &Im2col, fill: Fill, rng: &mut Rng) {
+    let (problem, grad_output, want) = prepare(spec, fill, rng);
+    for level in Level::available() {
+        for (threads, local_bytes) in [(1, None), (2, Some(4096)), (3, Some(512))] {
+            check_run(spec, &planned(&problem, threads, local_bytes), level, threads, &grad_output, &want);
+        }
+    }
+}
+
+#[test]
+fn every_small_window_of_every_small_image() {
+    let rng = &mut Rng::new(1);
+    let axes: Vec<[usize; 5]> = (0..4 * 3 * 3 * 2 * 4)
+        .map(|i| [i % 4 + 1, i / 4 % 3 + 1, i / 12 % 3 + 1, i / 36 % 2 + 1, i / 72])
+        .collect();
+    for (number, [h, kh, sh, dh, ph]) in axes.iter().copied().enumerate() {
+        // Every axis with itself and with some others.
+        for [w, kw, sw, dw, pw] in axes.iter().copied().skip(number % 23).step_by(23).chain([axes[number]]) {
+            let (kernel, stride, dilation, padding) = ([kh, kw], [sh, sw], [dh, dw], [ph, pw]);
+            let spec = Im2col { n: 1, c: 2, h, w, kernel, stride, dilation, padding, ..Default::default() };
+            let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
+            for level in Level::available() {
+                check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn widths_around_the_vectors() {
+    let rng = &mut Rng::new(2);
+    for dtype in DTYPES {
+        for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).filter(|&w| w > 0) {
+            for (k, s, d, p) in [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 3, 9), (5, 3, 2, 20), (7, 4, 1, 3), (4, 2, 2, 3)]
+            {
+                let axis = |y, x| [y, x];
+                let spec = Im2col {
+                    dtype,
+                    out_dtype: dtype,
+                    h: 3,
+                    w,
+                    kernel: axis(2, k),
+                    stride: axis(1, s),
+                    dilation: axis(1, d),
+                    padding: axis(1, p),
+                    ..Default::default()
+                };
+                if spec.columns(1) > 0 {
+                    check(&spec, Fill::Uniform, rng);
+                }
+            }
+        }
+    }
+}
+
+/// Rows longer than the buffer that sums are made in, and strides of which no two cells share a vector.
+#[test]
+fn long_rows_and_large_strides() {
+    let rng = &mut Rng::new(3);
+    let rows = [(4095, 3, 1, 1), (4096, 3, 1, 2), (4097, 3, 2, 1), (8200, 2, 3, 1), (1300, 3, 600, 500), (5000, 2, 513, 4000)];
+    for dtype in [Dtype::F32, Dtype::F16, Dtype::F64] {
+        for (w, k, s, d) in rows {
+            let (kernel, stride, dilation) = ([1, k], [1, s], [1, d]);
+            let spec = Im2col { dtype, n: 1, c: 1, h: 2, w, kernel, stride, dilation, ..Default::default() };
+            assert!(spec.columns(1) > 0);
+            let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
+            for level in Level::available() {
+                for local_bytes in [None, Some(1 << 20), Some(20_000)] {
+                    check_run(&spec, &planned(&problem, 1, local_bytes), level, 1, &grad_output, &want);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dtypes_layouts_and_shapes() {
+    let rng = &mut Rng::new(4);
+    let shapes = [(1, 1, 9, 5), (2, 3, 4, 17), (3, 2, 1, 33), (2, 2, 12, 12)];
+    let windows = [(3, 1, 1, 1), (2, 2, 1, 0), (3, 3, 2, 4), (1, 2, 1, 1)];
+    let axes = [4, 4, Layout::INPUT.len(), Layout::OUTPUT.len(), Fill::ALL.len(), shapes.len(), windows.len()];
+    for row in pairwise(&axes) {
+        let &[dtype, out_dtype, inputs, outputs, fill, shape, window] = &row[..] else { unreachable!() };
+        let (n, c, h, w) = shapes[shape];
+        let (k, s, d, p) = windows[window];
+        let spec = Im2col {
+            dtype: DTYPES[dtype],
+            out_dtype: DTYPES[out_dtype],
+            n,
+            c,
+            h,
+            w,
+            kernel: [k, k],
+            stride: [s, s],
+            dilation: [d, d],
+            padding: [p, p],
+            inputs: Layout::INPUT[inputs],
+            outputs: Layout::OUTPUT[outputs],
+        };
+        if spec.columns(0) * spec.columns(1) > 0 {
+            check(&spec, Fill::ALL[fill], rng);
+        }
+    }
+}
+
+/// A sum of F64 is rounded to F16 or BF16 in one step: just beside a tie, a detour over F32 would go wrong.
+#[test]
+fn a_sum_is_rounded_once() {
+    for (out_dtype, ulp) in [(Dtype::F16, 2f64.powi(-10)), (Dtype::Bf16, 2f64.powi(-7))] {
+        let spec = Im2col { dtype: Dtype::F64, out_dtype, n: 1, c: 1, h: 1, w: 9, kernel: [1, 1], ..Default::default() };
+        let problem = spec.problem();
+        let tie = 1.0 + ulp / 2.0;
+        let grad_output = Data::from_fn(spec.desc().grad_output, |i| [tie, tie.next_up(), tie.next_down()][i % 3]);
+        for level in Level::available() {
+            let mut got = output(problem.slot(Tensor::Out));
+            let inputs = Inputs { grad_output: values(&grad_output) };
+            let plan = planned(&problem, 1, None);
+            run(&plan, level, inputs, Outputs { out: values_mut(&mut got) }, &mut []).unwrap();
+            for (i, want) in [1.0, 1.0 + ulp, 1.0].into_iter().cycle().take(9).enumerate() {
+                assert_eq!(got.bits(i), encode(out_dtype, want), "{out_dtype} {level} {i}");
+            }
+        }
+    }
+}
+
+/// Without a window position nothing is added, whatever the sizes of the window.
+#[test]
+fn no_window_gives_zeros() {
+    let wide = i64::from(i32::MAX);
+    let kernels = [[3, 3], [1, 7], [9, 1]];
+    for kernel in kernels {
+        let spec = Im2col { h: 2, w: 5, kernel, dilation: [1, 1], ..Default::default() };
+        check(&spec, Fill::Uniform, &mut Rng::new(5));
+        let mut desc = spec.desc();
+        desc.stride = vec![wide, 1];
+        let problem = desc.check(None, ubtile_tiling::Edition::Any);
+        let Ok(problem) = problem else { continue };
+        let grad_output = im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(5));
+        check_run(&spec, &planned(&problem, 2, None), Level::detect(), 2, &grad_output, &law(&problem, &grad_output));
+    }
+    for (n, c) in [(0, 3), (2, 0)] {
+        let spec = Im2col { n, c, ..Default::default() };
+        check(&spec, Fill::Uniform, &mut Rng::new(5));
+    }
+}
+
+#[test]
+fn shares_run_by_hand_in_any_order() {
+    let spec = Im2col { n: 2, c: 3, h: 7, w: 11, kernel: [3, 3], padding: [1, 1], ..Default::default() };
+    let (problem, grad_output, want) = prepare(&spec, Fill::Specials, &mut Rng::new(6));
+    let plan = planned(&problem, 5, None);
+    assert_eq!(plan.block_dim(), 5);
+    let mut got = output(problem.slot(Tensor::Out));
+    for share in (0..plan.block_dim()).rev() {
+        let range = plan.share_range(0, share);
+        let ValuesMut::F32(out) = values_mut(&mut got) else { unreachable!() };
+        let outputs = Outputs { out: ValuesMut::F32(&mut out[range]) };
+        run_share(&plan, Level::detect(), 0, share, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
+    }
+    bits_equal(&got, &want).unwrap();
+    let outputs = Outputs { out: ValuesMut::F32(&mut []) };
+    run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
+}
+
+/// What a device would do: copies the windows of a tile into its local box, whose padding holds NaN.
+fn local_box(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
+    let p = plan.problem();
+    let [[i0, i1], [j0, j1]] = tile.taps;
+    let [kh, kw] = p.kernel.map(usize::from);
+    let [rows, columns] = tile.windows;
+    let [lh, lw] = p.columns.map(|l| l as isize);
+    let mut cells = Vec::new();
+    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
+        let [a0, b0] = plan.first_window(tile, [i, j]);
+        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
+            let (a, b) = (a0 + r, b0 + s);
+            let row = (tile.plane % p.c * kh + i) * kw + j;
+            let index = [tile.plane / p.c, row, (a * lw + b) as usize];
+            let at = || index.iter().zip(p.grad_output_strides).map(|(i, stride)| i * stride).sum();
+            let inside = (0..lh).contains(&a) && (0..lw).contains(&b);
+            cells.push(if inside { grad_output.bits(at()) } else { encode(p.dtype, f64::NAN) });
+        }
+    }
+    assert_eq!(cells.len(), tile.input_cells());
+    Data::from_bits_fn(TensorDesc::contiguous(p.dtype, &[cells.len()]).unwrap(), |i| cells[i])
+}
+
+#[test]
+fn tiles_on_their_own_boxes() {
+    let rng = &mut Rng::new(7);
+    let levels: Vec<_> = Level::available().collect();
+    let windows = [([3, 3], 1, 1, 1), ([3, 4], 2, 1, 1), ([2, 5], 1, 3, 4), ([3, 3], 3, 2, 2), ([7, 7], 2, 1, 3)];
+    for (dtype, out_dtype) in DTYPES.into_iter().flat_map(|dtype| DTYPES.map(|out_dtype| (dtype, out_dtype))) {
+        for (kernel, s, d, p) in windows {
+            let (stride, dilation, padding) = ([s, s], [d, d], [p, p]);
+            let spec = Im2col { dtype, out_dtype, n: 1, c: 2, h: 9, w: 13, kernel, stride, dilation, padding, ..Default::default() };
+            let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
+            for (round, local_bytes) in [192, 256, 640, 2048, 8192, 1 << 20].into_iter().enumerate() {
+                let level = levels[round % levels.len()];
+                let mut target = TargetSpec::host(2);
+                target.block_bytes = 32;
+                let options = PlanOptions { local_bytes: Some(local_bytes), ..Default::default() };
+                let plan = plan(&problem, &target, &options).unwrap();
+                let mut got = output(problem.slot(Tensor::Out));
+                let (sums, apart) = plan.sums();
+                let boxed = |dtype, cells: usize| Data::filled(TensorDesc::contiguous(dtype, &[cells]).unwrap(), POISON);
+                let (mut out, mut kept) = (boxed(out_dtype, 0), boxed(sums, 0));
+                for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
+                    if !tile.accumulates {
+                        out = boxed(out_dtype, tile.cells());
+                        kept = boxed(sums, if apart { tile.cells() } else { 0 });
+                    }
+                    let input = local_box(&plan, &tile, &grad_output);
+                    let inputs = Inputs { grad_output: values(&input) };
+                    let outputs = Outputs { out: values_mut(&mut out) };
+                    run_tile(&plan, level, &tile, inputs, outputs, values_mut(&mut kept)).unwrap();
+                    if tile.last {
+                        let [[y0, _], [x0, x1]] = [tile.rows, tile.columns];
+                        for k in 0..tile.cells() {
+                            let (y, x) = (y0 + k / (x1 - x0), x0 + k % (x1 - x0));
+                            got.set_bits((tile.plane * 9 + y) * 13 + x, out.bits(k));
+                        }
+                    }
+                }
+                if let Err(difference) = bits_equal(&got, &want) {
+                    panic!("{spec:?} {level} {local_bytes} bytes: {difference}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_buffers_are_refused() {
+    let spec = Im2col::default();
+    let problem = spec.problem();
+    let plan = planned(&problem, 1, None);
+    let grad_output = im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(8));
+    let (mut out, level) = (vec![0f32; 180], Level::detect());
+    let attempt = |grad_output: Values<'_>, out: ValuesMut<'_>| {
+        run(&plan, level, Inputs { grad_output }, Outputs { out }, &mut []).unwrap_err()
+    };
+    let (tensor, got, want) = (Tensor::GradOutput, Dtype::I32, Dtype::F32);
+    assert_eq!(attempt(Values::I32(&[]), ValuesMut::F32(&mut out)), RunError::Dtype { tensor, got, want });
+    let short = &[0.0; 479];
+    let error = attempt(Values::F32(short), ValuesMut::F32(&mut out));
+    assert_eq!(error, RunError::Length { tensor, got: 479, want: 480 });
+    assert_eq!(error.status(), Status::ParamInvalid);
+    let error = attempt(values(&grad_output), ValuesMut::F32(&mut out[..179]));
+    assert_eq!(error, RunError::Length { tensor: Tensor::Out, got: 179, want: 180 });
+
+    let options = PlanOptions { local_bytes: Some(10), ..Default::default() };
+    let error = ubtile_tiling::im2col_backward::plan(&problem, &TargetSpec::host(1), &options).unwrap_err();
+    assert_eq!(error, PlanError::LocalBytes { got: 10, want: 128 });
+}

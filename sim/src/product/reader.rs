@@ -1,0 +1,150 @@
+//! From the keys of a product to typed values: what is not asked for is a mistake in a file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::catalog::Tables;
+use super::document::Node;
+use super::error::ProductError;
+use super::graded::{Fact, Grade, Graded};
+
+/// A property as reports show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its name in product files, as `ub.bytes`; the name has the unit.
+    pub key: Arc<str>,
+    /// The value; `None` where it is unknown.
+    pub value: Option<toml::Value>,
+    /// The value for people, "unknown" without one.
+    #[serde(skip)]
+    pub text: String,
+    /// How well it is founded.
+    pub grade: Option<Grade>,
+    /// Where it comes from.
+    pub source: Option<Arc<str>>,
+}
+
+/// A type that a value of a product file can have.
+pub(super) trait Kind: Sized {
+    /// What an error says that it expected.
+    const EXPECTED: &'static str;
+
+    fn read(value: &toml::Value) -> Option<Self>;
+
+    /// The value as a file could state it, units applied.
+    fn value(&self) -> toml::Value;
+
+    fn text(&self) -> String {
+        shown(&self.value())
+    }
+}
+
+/// Hands out the tables of a product and remembers all that was asked for.
+#[derive(Debug)]
+pub(super) struct Reader {
+    tables: Tables,
+    entries: Vec<Entry>,
+}
+
+impl Reader {
+    pub(super) const fn new(tables: Tables) -> Self {
+        Self { tables, entries: Vec::new() }
+    }
+
+    /// A table, empty when no file has it.
+    pub(super) fn table(&mut self, name: &'static str) -> TableReader<'_> {
+        let nodes = self.tables.remove(name).unwrap_or_default();
+        TableReader { name, nodes, known: Vec::new(), entries: &mut self.entries }
+    }
+
+    /// All properties in the order in which they were asked for.
+    ///
+    /// # Errors
+    /// A table that nobody asked for.
+    pub(super) fn finish(self, known: &[&str]) -> Result<Vec<Entry>, ProductError> {
+        let stray = self.tables.values().flat_map(BTreeMap::values).min_by_key(|node| node.place.line);
+        match (stray, self.tables.keys().next()) {
+            (Some(node), _) => {
+                Err(node.place.error(format!("no such table; expected one of {}", known.join(", "))))
+            }
+            (None, _) => Ok(self.entries),
+        }
+    }
+}
+
+/// Hands out the keys of one table.
+#[derive(Debug)]
+pub(super) struct TableReader<'a> {
+    name: &'static str,
+    nodes: BTreeMap<String, Node>,
+    known: Vec<&'static str>,
+    entries: &'a mut Vec<Entry>,
+}
+
+impl TableReader<'_> {
+    /// A property.
+    pub(super) fn fact<T: Kind>(&mut self, key: &'static str) -> Result<Fact<T>, ProductError> {
+        self.fact_or(key, None)
+    }
+
+    /// A property that follows from others unless a file states it.
+    pub(super) fn fact_or<T: Kind>(
+        &mut self,
+        key: &'static str,
+        otherwise: Option<Graded<T>>,
+    ) -> Result<Fact<T>, ProductError> {
+        self.known.push(key);
+        let stated = match self.nodes.remove(key) {
+            Some(Node { value: Some(value), evidence, place }) => match T::read(&value) {
+                Some(value) => Some(Graded { value, grade: evidence.grade, source: evidence.source }),
+                None => return Err(place.error(format!("expected {}, found {value}", T::EXPECTED))),
+            },
+            Some(Node { value: None, .. }) => None,
+            None => otherwise,
+        };
+        let fact = Fact::new(format!("{}.{key}", self.name).into(), stated);
+        self.entries.push(entry(&fact));
+        Ok(fact)
+    }
+
+    /// All that was asked for is there.
+    ///
+    /// # Errors
+    /// A key that nobody asked for.
+    pub(super) fn finish<T>(self, table: T) -> Result<T, ProductError> {
+        match self.nodes.values().min_by_key(|node| node.place.line) {
+            Some(node) => {
+                Err(node.place.error(format!("no such key; [{}] has {}", self.name, self.known.join(", "))))
+            }
+            None => Ok(table),
+        }
+    }
+}
+
+fn entry<T: Kind>(fact: &Fact<T>) -> Entry {
+    let known = fact.graded();
+    Entry {
+        key: fact.key().into(),
+        value: known.map(|graded| graded.value.value()),
+        text: known.map_or_else(|| "unknown".into(), |graded| graded.value.text()),
+        grade: known.map(|graded| graded.grade),
+        source: known.map(|graded| graded.source.clone()),
+    }
+}
+
+/// A value for people.
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Boolean(flag) => if *flag { "yes" } else { "no" }.into(),
+        toml::Value::Array(items) if items.is_empty() => "none".into(),
+        toml::Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" "),
+        toml::Value::Table(record) if record.is_empty() => "none".into(),
+        toml::Value::Table(record) => {
+            record.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}

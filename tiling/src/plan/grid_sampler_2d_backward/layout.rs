@@ -1,0 +1,172 @@
+//! What the routes keep in the workspace, and which part of it belongs to a share.
+
+use core::ops::Range;
+
+use super::{CHANNEL_BLOCK, CHUNK, Plan, Route, Work};
+use crate::{ALIGN, Workspace};
+
+/// Two staged images whose distance is a multiple of this make a processor take reads of one for reads of what it just wrote
+/// to the other.
+const PAGE: usize = 4096;
+
+/// Where a share's own intermediates lie in its scratch memory, in bytes; empty where it has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scratch {
+    /// `input`, staged: `[Hi * Wi, pitch]`.
+    pub input: Range<usize>,
+    /// `input_grad`, staged: `[Hi * Wi, pitch]`, or the sums of a window `[channels, rows, columns]`.
+    pub input_grad: Range<usize>,
+    /// A chunk of `grad_output`, staged: `[16, pitch]`.
+    pub tile: Range<usize>,
+    /// Sums of `grid_grad` over the blocks until now: `[Ho * Wo, 2]`.
+    pub totals: Range<usize>,
+}
+
+impl Scratch {
+    /// Bytes of all.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.totals.end
+    }
+}
+
+/// The parts of the aligned workspace that a share uses in a phase, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShareWorkspace {
+    /// Its own memory, laid out as [`Scratch`].
+    pub scratch: Range<usize>,
+    /// What it makes for the next phase.
+    pub write: Range<usize>,
+    /// What an earlier phase made; other shares read it too.
+    pub read: Range<usize>,
+}
+
+impl Plan {
+    /// Values of a staged position: its channels of one block, rounded up to 4, or to a multiple of 8 beyond.
+    #[must_use]
+    pub fn pitch(&self) -> usize {
+        match self.problem.c.min(CHANNEL_BLOCK.get()) {
+            0..=4 => 4,
+            channels => channels.next_multiple_of(8),
+        }
+    }
+
+    /// The layout of a share's scratch memory.
+    #[must_use]
+    pub fn scratch(&self) -> Scratch {
+        self.checked_scratch().unwrap_or_default()
+    }
+
+    fn checked_scratch(&self) -> Option<Scratch> {
+        let size = self.sums_dtype().size();
+        let staged = |positions: usize| positions.checked_mul(self.pitch())?.checked_mul(size);
+        let (mut input, mut input_grad, mut totals) = (0, 0, 0);
+        let mut tile = staged(CHUNK)?;
+        match self.route {
+            Route::Zero => return Some(Scratch::default()),
+            Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
+            Route::Images | Route::Blocks => {
+                input = if self.reads_input() { staged(self.pixels())? } else { 0 };
+                input_grad = if self.problem.want_input_grad { staged(self.pixels())? } else { 0 };
+                if input >= 4 * PAGE && input_grad > 0 {
+                    input = input.checked_next_multiple_of(PAGE)?.checked_add(PAGE / 2)?;
+                }
+                if self.route == Route::Images && self.blocks().get() > 1 && self.reads_input() {
+                    totals = self.partials(1)?;
+                }
+            }
+            Route::Bands => {}
+        }
+        let mut end = 0usize;
+        let mut next = |bytes: usize| {
+            let start = end;
+            end = start.checked_add(bytes.checked_next_multiple_of(ALIGN)?)?;
+            Some(start..end)
+        };
+        Some(Scratch { input: next(input)?, input_grad: next(input_grad)?, tile: next(tile)?, totals: next(totals)? })
+    }
+
+    /// Bytes of the sums of `grid_grad` over some blocks.
+    fn partials(&self, blocks: usize) -> Option<usize> {
+        blocks.checked_mul(self.points())?.checked_mul(2 * self.sums_dtype().size())
+    }
+
+    /// The workspace; `None` when sizes overflow.
+    pub(super) fn lay_out(&self) -> Option<Workspace> {
+        let p = &self.problem;
+        let phases = self.phases().count();
+        let compute = usize::from(self.route == Route::Bands && self.reads_input());
+        let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
+        let mut workspace = Workspace::EMPTY.with("scratch", scratch, compute, compute)?;
+        let last = phases.saturating_sub(1);
+        match self.route {
+            Route::Blocks if self.reads_input() => {
+                let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;
+                workspace = workspace.with("partial_grid_grad", bytes, 0, last)?;
+            }
+            Route::Bands => {
+                let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
+                let pad = if image >= 4 * PAGE { PAGE / 2 } else { 0 };
+                if self.reads_input() {
+                    let input = if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
+                    workspace = workspace.with("input_staged", input, 0, compute)?;
+                }
+                if p.want_input_grad {
+                    workspace = workspace.with("input_grad_staged", image, compute, last)?;
+                }
+            }
+            _ => {}
+        }
+        Some(workspace)
+    }
+
+    fn pixel_bytes(&self) -> usize {
+        self.pitch().saturating_mul(self.sums_dtype().size())
+    }
+
+    /// The parts of the workspace that a share uses. Shares of a phase may run at the same time: `scratch` and `write` of no two
+    /// meet, and nothing writes what is read.
+    #[must_use]
+    pub fn share_workspace(&self, phase: usize, share: usize) -> ShareWorkspace {
+        let start = |name| self.common.workspace.region(name).map_or(0, |region| region.offset);
+        let part = |name, run: Range<usize>, size: usize| {
+            let at = |n: usize| start(name).saturating_add(n.saturating_mul(size));
+            at(run.start)..at(run.end)
+        };
+        let scratch = part("scratch", share..share.saturating_add(1), self.scratch().bytes());
+        let (n, pixels) = (self.problem.n, self.pixels());
+        let pixel = self.pixel_bytes();
+        let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
+        match self.work(phase, share) {
+            Work::Nothing | Work::Zero => ShareWorkspace::default(),
+            Work::Direct { .. } | Work::Images { .. } => ShareWorkspace { scratch, ..Default::default() },
+            Work::Blocks { blocks } => {
+                let write = if reads { part("partial_grid_grad", blocks, partial) } else { 0..0 };
+                ShareWorkspace { scratch, write, read: 0..0 }
+            }
+            Work::Combine { .. } => {
+                let all = 0..n.saturating_mul(self.blocks().get());
+                let read = if reads { part("partial_grid_grad", all, partial) } else { 0..0 };
+                ShareWorkspace { read, ..Default::default() }
+            }
+            Work::Stage { pixels } => {
+                let write = if reads { part("input_staged", pixels, pixel) } else { 0..0 };
+                ShareWorkspace { write, ..Default::default() }
+            }
+            Work::Band { image, rows, .. } => {
+                let first = image.saturating_mul(pixels);
+                let row = |y: usize| first.saturating_add(y.saturating_mul(self.problem.wi));
+                let write = if self.problem.want_input_grad {
+                    part("input_grad_staged", row(rows.start)..row(rows.end), pixel)
+                } else {
+                    0..0
+                };
+                let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
+                ShareWorkspace { scratch, write, read }
+            }
+            Work::Unstage { .. } => {
+                ShareWorkspace { read: part("input_grad_staged", 0..n.saturating_mul(pixels), pixel), ..Default::default() }
+            }
+        }
+    }
+}

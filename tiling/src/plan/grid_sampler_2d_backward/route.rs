@@ -1,0 +1,173 @@
+//! Which route a problem takes, and how many shares.
+
+use super::{CHANNEL_BLOCK, CHUNK, Plan, ceil_div};
+use crate::plan::shares::{buffer_bytes, largest};
+use crate::plan::{Bound, Choice};
+use crate::{Dtype, PlanError};
+
+/// How a plan computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Nothing to compute: the outputs become zeros.
+    Zero,
+    /// In place, images to shares. `input_grad` is made in passes over the grid, each for a window of it.
+    Direct(Window),
+    /// Channels last, images to shares.
+    Images,
+    /// Channels last, blocks of 64 channels to shares.
+    Blocks,
+    /// Channels last, bands of rows to shares; at most one block of channels.
+    Bands,
+}
+
+/// What a pass of the direct route adds up of `input_grad`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Channels; more than one only with all rows and columns.
+    pub channels: usize,
+    /// Rows; more than one only with all columns.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+}
+
+/// Sums that the kernels keep on the stack when there is no room for more.
+const STACK_SUMS: usize = 64;
+
+/// Rows that make a band worth the points that it looks at in vain.
+const BAND_ROWS: usize = 8;
+
+impl Window {
+    /// Sums in it.
+    #[must_use]
+    pub const fn sums(&self) -> usize {
+        self.channels.saturating_mul(self.rows).saturating_mul(self.columns)
+    }
+}
+
+impl Plan {
+    /// The route and its shares.
+    pub(super) fn choose(&self) -> (Route, usize) {
+        let (p, cores) = (&self.problem, self.common.target.cores);
+        let images = self.image_shares();
+        // Without vectors, staging would only cost.
+        if self.common.target.vector_bytes >= 16 {
+            if images < cores && self.planes_nest() {
+                let (route, step, most) = if self.blocks().get() > 1 {
+                    (Route::Blocks, 1, p.n.saturating_mul(self.blocks().get()))
+                } else {
+                    (Route::Bands, p.n, p.n.saturating_mul((p.hi / BAND_ROWS).min(self.points())))
+                };
+                let mut shares = (images.saturating_add(1)..=cores.min(most)).rev().filter(|n| n.is_multiple_of(step));
+                if let Some(shares) = shares.find(|&n| self.fits_limit(route, n)) {
+                    return (route, shares);
+                }
+            }
+            if let Some(shares) = (1..=images).rev().find(|&n| self.fits_limit(Route::Images, n)) {
+                return (Route::Images, shares);
+            }
+        }
+        (Route::Direct(self.window(images)), images)
+    }
+
+    /// Shares of whole images.
+    fn image_shares(&self) -> usize {
+        let cores = self.common.target.cores;
+        self.input_grad_units(1).shares(cores).min(self.grid_grad_units(1).shares(cores)).get()
+    }
+
+    /// Whether any cut between planes of `input_grad`, and between points of `grid_grad`, cuts their elements too.
+    fn planes_nest(&self) -> bool {
+        self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
+    }
+
+    fn fits_limit(&self, route: Route, shares: usize) -> bool {
+        let mut plan = *self;
+        (plan.route, plan.common.block_dim) = (route, shares);
+        let limit = self.common.options.workspace_limit.unwrap_or(usize::MAX);
+        plan.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
+    }
+
+    /// The largest window that the limit leaves each share; all of an image where sums can be made in place.
+    fn window(&self, shares: usize) -> Window {
+        let p = &self.problem;
+        let whole = Window { channels: p.c, rows: p.hi, columns: p.wi };
+        if !p.want_input_grad || p.dtype == self.sums_dtype() {
+            return whole;
+        }
+        let fits = |window: Window| self.fits_limit(Route::Direct(window), shares);
+        let plane = Window { channels: 1, ..whole };
+        let line = Window { rows: 1, ..plane };
+        // The smallest windows fit the stack.
+        if let Some(channels) = largest_that(p.c, |channels| fits(Window { channels, ..whole })) {
+            Window { channels, ..whole }
+        } else if let Some(rows) = largest_that(p.hi, |rows| fits(Window { rows, ..plane })) {
+            Window { rows, ..plane }
+        } else {
+            let columns = largest_that(p.wi, |columns| fits(Window { columns, ..line })).unwrap_or(1);
+            Window { columns, ..line }
+        }
+    }
+
+    /// Bytes of the sums of a window; 0 where they are made in place or fit the stack.
+    pub(super) fn window_bytes(&self, window: Window) -> Option<usize> {
+        let p = &self.problem;
+        if !p.want_input_grad || p.dtype == self.sums_dtype() || window.sums() <= STACK_SUMS {
+            return Some(0);
+        }
+        window.channels.checked_mul(window.rows)?.checked_mul(window.columns)?.checked_mul(self.sums_dtype().size())
+    }
+
+    /// Passes over the grid that an image takes.
+    pub(super) fn passes(&self, window: Window) -> usize {
+        let p = &self.problem;
+        if !p.want_input_grad {
+            return 1;
+        }
+        let pairs = [(p.c, window.channels), (p.hi, window.rows), (p.wi, window.columns)];
+        pairs.iter().fold(1, |n, &(all, part)| n.saturating_mul(ceil_div(all, part)))
+    }
+
+    /// Why there are so many shares.
+    pub(super) fn block_dim_choice(&self) -> Choice {
+        let choice = self.common.block_dim_choice();
+        let (Some(limit), Bound::Work) = (self.common.options.workspace_limit, choice.bound) else { return choice };
+        let mut unlimited = *self;
+        unlimited.common.options.workspace_limit = None;
+        if self.route == Route::Zero || unlimited.choose().1 <= choice.value {
+            return choice;
+        }
+        Choice { bound: Bound::WorkspaceLimit, limit, used: self.common.workspace.bytes(), ..choice }
+    }
+
+    /// Bytes of a tile's boxes: `grid`, `grad_output`, `grid_grad`, and the sums over channels.
+    pub(super) fn tile_bytes(&self, points: usize) -> Option<usize> {
+        let (block, size) = (self.common.target.block_bytes, self.problem.dtype.size());
+        let channels = self.problem.c.min(CHANNEL_BLOCK.get());
+        let pairs = points.checked_mul(2)?;
+        let grad_output = buffer_bytes(points, size, block)?.checked_mul(channels)?;
+        let sums = if self.blocks().get() > 1 { buffer_bytes(pairs, self.sums_dtype().size(), block)? } else { 0 };
+        buffer_bytes(pairs, size, block)?.checked_mul(2)?.checked_add(grad_output)?.checked_add(sums)
+    }
+
+    /// Points of the largest tile, whole chunks if it holds one.
+    pub(super) fn largest_tile(&self) -> Result<usize, PlanError> {
+        let budget = self.common.target.local_bytes;
+        let Some(points) = largest(self.points(), budget, |points| self.tile_bytes(points)) else {
+            let want = self.tile_bytes(1).ok_or(PlanError::TooLarge)?;
+            return Err(PlanError::LocalBytes { got: budget, want });
+        };
+        Ok(if points < self.points() && points > CHUNK { points / CHUNK * CHUNK } else { points })
+    }
+
+    /// Whether sums of `input_grad` need another type than it has.
+    #[must_use]
+    pub fn sums_apart(&self) -> bool {
+        matches!(self.problem.dtype, Dtype::F16 | Dtype::Bf16)
+    }
+}
+
+/// The largest `n` of `1..=most` that fits, where all below one that fits do too.
+fn largest_that(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    largest(most, 0, |n| Some(usize::from(!fits(n))))
+}

@@ -63,23 +63,23 @@ for _ in 1 2 3 4 5 6; do
     awk -F '\t' '
         FILENAME == ARGV[1] { frontier[$0]; next }
         $3 in frontier && $2 !~ ENVIRON["FORBIDDEN"]' "$tmp/frontier" "$tmp/edges" >"$tmp/reaching"
-    : >"$tmp/unknown"
-    while IFS=$'\t' read -r origin caller callee; do
-        # Of the functions inlined at that place, the innermost that is ours.
-        place=$("$cross/bin/llvm-symbolizer" --obj="$image" --inlines --demangle "0x$origin" | awk -v root="${here%.ci}" '
-            NR % 2 == 1 { name = $0; next }
-            index($0, root) == 1 && !/:0:[0-9]+$/ {
-                sub(/:[0-9]+$/, "")
-                sub(/<.*>$/, "", name)
-                print substr($0, length(root) + 1) "  " name
-                exit
-            }')
-        if [ -n "$place" ]; then
-            echo "  $place -> $callee"
-        else
-            echo "$caller" >>"$tmp/unknown"
-        fi
-    done <"$tmp/reaching" >>"$tmp/places"
+    # Of the functions inlined at a place, the innermost that is ours.
+    cut -f 1 "$tmp/reaching" | sed 's/^/0x/' |
+        "$cross/bin/llvm-symbolizer" --obj="$image" --inlines --demangle | awk -v RS= -F '\n' -v root="${here%.ci}" '
+            {
+                place = ""
+                for (i = 2; i <= NF && !place; i += 2)
+                    if (index($i, root) == 1 && $i !~ /:0:[0-9]+$/) {
+                        name = $(i - 1)
+                        place = substr($i, length(root) + 1)
+                        sub(/:[0-9]+$/, "", place)
+                        sub(/<.*>$/, "", name)
+                        place = place "  " name
+                    }
+                print place
+            }' | paste "$tmp/reaching" - >"$tmp/placed"
+    awk -F '\t' '$4 { print "  " $4 " -> " $3 }' "$tmp/placed" >>"$tmp/places"
+    awk -F '\t' '!$4 { print $2 }' "$tmp/placed" >"$tmp/unknown"
     sort -u "$tmp/unknown" | comm -23 - <(sort -u "$tmp/seen") >"$tmp/frontier"
     cat "$tmp/frontier" >>"$tmp/seen"
 done

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ubtile_benches as shapes;
-use ubtile_tiling::{Edition, PlanOptions, TargetSpec, im2col_backward, replication_pad2d_backward};
+use ubtile_tiling::{Edition, PlanOptions, Problem, TargetSpec};
 
 fn check(c: &mut Criterion) {
     let mut group = c.benchmark_group("check");
@@ -19,16 +19,19 @@ fn check(c: &mut Criterion) {
 }
 
 fn plan(c: &mut Criterion) {
+    let problems = [
+        Problem::Im2colBackward(shapes::im2col(1).problem()),
+        Problem::ReplicationPad2dBackward(shapes::replication_pad().problem()),
+        Problem::MaxUnpool2dBackward(shapes::max_unpool().problem()),
+        Problem::GridSampler2dBackward(shapes::grid_sampler([8, 256, 32, 32]).problem()),
+    ];
     let (target, options) = (TargetSpec::host(8), PlanOptions::default());
     let mut group = c.benchmark_group("plan");
-    let problem = shapes::im2col(1).problem();
-    group.bench_function("im2col-backward", |b| {
-        b.iter(|| im2col_backward::plan(black_box(&problem), &target, &options));
-    });
-    let problem = shapes::replication_pad().problem();
-    group.bench_function("replication-pad2d-backward", |b| {
-        b.iter(|| replication_pad2d_backward::plan(black_box(&problem), &target, &options));
-    });
+    for problem in problems {
+        group.bench_function(problem.operator().name(), |b| {
+            b.iter(|| ubtile_tiling::plan(black_box(&problem), &target, &options));
+        });
+    }
 }
 
 criterion_group!(benches, check, plan);

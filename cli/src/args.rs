@@ -1,13 +1,19 @@
 //! The command line.
 
+mod attributes;
+mod values;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use ubtile_kernels::Level;
-use ubtile_tiling::{Dtype, Edition, Product, TargetSpec};
+use ubtile_tiling::{Edition, Product, TargetSpec};
+
+pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
+pub(crate) use values::{DtypeOf, List, Named};
+use values::{levels, of_names};
 
 use crate::output::Format;
 
@@ -39,6 +45,16 @@ Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a c
 pub(crate) enum Command {
     /// Show which dtypes of which operator each product takes, and where the editions disagree
     Ops,
+    /// Show what the products are and how well each number is founded: all in short, one in full, or several side by side
+    #[command(after_help = PRODUCTS_EXAMPLES)]
+    Products {
+        /// Built-in SoCs, or files that end with .toml
+        #[arg(value_name = "SOC")]
+        socs: Vec<String>,
+        /// The same, as other commands take it
+        #[arg(long = "soc", value_name = "SOC|FILE.toml")]
+        files: Vec<String>,
+    },
     /// Compute an operator on this machine
     #[command(after_help = RUN_EXAMPLES)]
     Run {
@@ -53,6 +69,17 @@ pub(crate) enum Command {
     },
 }
 
+const PRODUCTS_EXAMPLES: &str = "\
+Examples:
+  ubtile products
+  ubtile products Ascend910B1
+  ubtile products Ascend910B1 Ascend310P3 --soc mine.toml
+
+A file needs no more than what differs, such as:
+  inherits = \"Ascend910B4\"
+  [clock]
+  core_mhz = { value = 1650, grade = \"cited\", source = \"npu-smi\" }";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   ubtile run grid-sampler-2d-backward --in in.npz --out out.npz --padding-mode border
@@ -65,127 +92,6 @@ Examples:
   ubtile plan max-unpool2d-backward --in in.npz --target cortex-m4 --workspace-limit 0
   ubtile plan im2col-backward --shape grad_output=8,576,3136 --dtype f16 \\
     --input-size 56,56 --kernel-size 3,3 --padding 1,1 --product atlas-a2";
-
-/// An operator with its attributes and a command's options.
-#[derive(Debug, Subcommand)]
-pub(crate) enum OnOperator<O: Args> {
-    /// Gradients of grid sampling: grad_output, input, grid -> input_grad, grid_grad
-    #[command(name = "grid-sampler-2d-backward")]
-    GridSampler {
-        #[command(flatten)]
-        attributes: GridSampler,
-        #[command(flatten)]
-        options: O,
-    },
-    /// Gradient of max unpooling: grad_output, indices, [self] -> out
-    #[command(name = "max-unpool2d-backward")]
-    MaxUnpool {
-        #[command(flatten)]
-        attributes: MaxUnpool,
-        #[command(flatten)]
-        options: O,
-    },
-    /// Gradient of replication padding: grad_output, [self] -> grad_input
-    #[command(name = "replication-pad2d-backward")]
-    ReplicationPad {
-        #[command(flatten)]
-        attributes: ReplicationPad,
-        #[command(flatten)]
-        options: O,
-    },
-    /// Gradient of im2col (col2im, fold): grad_output -> out
-    #[command(name = "im2col-backward")]
-    Im2col {
-        #[command(flatten)]
-        attributes: Im2col,
-        #[command(flatten)]
-        options: O,
-    },
-}
-
-/// An operator with its attributes.
-#[derive(Debug)]
-pub(crate) enum Attributes {
-    GridSampler(GridSampler),
-    MaxUnpool(MaxUnpool),
-    ReplicationPad(ReplicationPad),
-    Im2col(Im2col),
-}
-
-impl<O: Args> OnOperator<O> {
-    /// The operator apart from the command's options.
-    pub(crate) fn split(self) -> (Attributes, O) {
-        match self {
-            Self::GridSampler { attributes, options } => (Attributes::GridSampler(attributes), options),
-            Self::MaxUnpool { attributes, options } => (Attributes::MaxUnpool(attributes), options),
-            Self::ReplicationPad { attributes, options } => (Attributes::ReplicationPad(attributes), options),
-            Self::Im2col { attributes, options } => (Attributes::Im2col(attributes), options),
-        }
-    }
-}
-
-/// Attributes of the grid sampler.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub(crate) struct GridSampler {
-    /// How the pixels around a position are mixed
-    #[arg(long, default_value = "bilinear", value_parser = position_in(["bilinear", "nearest", "bicubic"]))]
-    pub(crate) interpolation: i64,
-    /// What lies outside the image
-    #[arg(long, default_value = "zeros", value_parser = position_in(["zeros", "border", "reflection"]))]
-    pub(crate) padding_mode: i64,
-    /// Whether -1 and 1 mean the centres of the corner pixels
-    #[arg(long, default_value = "false", value_name = "true|false", action = clap::ArgAction::Set)]
-    pub(crate) align_corners: bool,
-    /// Whether input_grad and grid_grad are wanted
-    #[arg(long, default_value = "true,true", value_name = "BOOL,BOOL")]
-    pub(crate) output_mask: List<bool>,
-}
-
-/// Attributes of max unpooling.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub(crate) struct MaxUnpool {
-    /// Size of the unpooled image [default: from grad_output]
-    #[arg(long, value_name = "H,W", allow_hyphen_values = true)]
-    pub(crate) output_size: Option<List<i64>>,
-    /// Dtype of out [default: that of grad_output]
-    #[arg(long, value_name = "DTYPE", value_parser = dtypes())]
-    pub(crate) out_dtype: Option<Dtype>,
-}
-
-/// Attributes of replication padding.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub(crate) struct ReplicationPad {
-    /// Cells around the image, negative where it was cropped
-    #[arg(long, value_name = "L,R,T,B", allow_hyphen_values = true)]
-    pub(crate) padding: List<i64>,
-}
-
-/// Attributes of im2col.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub(crate) struct Im2col {
-    /// Size of the image
-    #[arg(long, value_name = "H,W", allow_hyphen_values = true)]
-    pub(crate) input_size: List<i64>,
-    /// Size of the window
-    #[arg(long, value_name = "KH,KW", allow_hyphen_values = true)]
-    pub(crate) kernel_size: List<i64>,
-    /// Distance between the taps of the window
-    #[arg(long, value_name = "DH,DW", default_value = "1,1", allow_hyphen_values = true)]
-    pub(crate) dilation: List<i64>,
-    /// Cells above and below, left and right of the image
-    #[arg(long, value_name = "PH,PW", default_value = "0,0", allow_hyphen_values = true)]
-    pub(crate) padding: List<i64>,
-    /// Distance between the positions of the window
-    #[arg(long, value_name = "SH,SW", default_value = "1,1", allow_hyphen_values = true)]
-    pub(crate) stride: List<i64>,
-    /// Dtype of out [default: that of grad_output]
-    #[arg(long, value_name = "DTYPE", value_parser = dtypes())]
-    pub(crate) out_dtype: Option<Dtype>,
-}
 
 /// Options of `run`.
 #[derive(Args, Debug)]
@@ -264,80 +170,6 @@ fn targets() -> impl Iterator<Item = &'static str> {
     std::iter::once(HOST).chain(TargetSpec::BARE_METAL.map(|(name, _)| name))
 }
 
-/// A value of a closed set, by name.
-fn of_names<T: Clone + Send + Sync + 'static>(
-    names: impl IntoIterator<Item = &'static str>,
-    value: fn(&str) -> Option<T>,
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names).try_map(move |name| value(&name).ok_or("unknown name"))
-}
-
-fn dtypes() -> impl TypedValueParser<Value = Dtype> {
-    of_names(Dtype::ALL.map(Dtype::name), Dtype::from_name)
-}
-
-/// The levels of this machine, and `auto` for the fastest.
-fn levels() -> impl TypedValueParser<Value = Level> {
-    let names = std::iter::once("auto").chain(Level::available().map(Level::name));
-    of_names(names, |name| if name == "auto" { Some(Level::detect()) } else { Level::from_name(name) })
-}
-
-/// An enumeration as aclnn numbers it: the position of the name.
-fn position_in<const N: usize>(names: [&'static str; N]) -> impl TypedValueParser<Value = i64> {
-    PossibleValuesParser::new(names).map(move |name| names.iter().take_while(|n| **n != name).count() as i64)
-}
-
-/// Values separated by commas. The contract says how many there must be.
-#[derive(Clone, Debug)]
-pub(crate) struct List<T>(pub(crate) Vec<T>);
-
-impl<T: FromStr<Err: std::fmt::Display>> FromStr for List<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let one =
-            |part: &str| part.trim().parse().map_err(|e| format!("'{part}': {e} (values are separated by commas)"));
-        text.split(',').map(one).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// `NAME=VALUE`.
-#[derive(Clone, Debug)]
-pub(crate) struct Named<T> {
-    pub(crate) name: String,
-    pub(crate) value: T,
-}
-
-impl<T: FromStr<Err: std::fmt::Display>> FromStr for Named<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or("NAME=VALUE is required")?;
-        let value = value.parse().map_err(|e| format!("{e}"))?;
-        Ok(Self { name: name.into(), value })
-    }
-}
-
-/// `DTYPE` for all tensors or `NAME=DTYPE` for one.
-#[derive(Clone, Debug)]
-pub(crate) struct DtypeOf {
-    pub(crate) name: Option<String>,
-    pub(crate) dtype: Dtype,
-}
-
-impl FromStr for DtypeOf {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, dtype) = match text.split_once('=') {
-            Some((name, dtype)) => (Some(name.into()), dtype),
-            None => (None, text),
-        };
-        let known = || format!("'{dtype}' is none of {}", Dtype::ALL.map(Dtype::name).join(" "));
-        Ok(Self { name, dtype: Dtype::from_name(dtype).ok_or_else(known)? })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -347,17 +179,5 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn values() {
-        assert_eq!("1, -2,3".parse::<List<i64>>().unwrap().0, [1, -2, 3]);
-        assert!("1,,2".parse::<List<i64>>().is_err());
-        let named: Named<List<usize>> = "grid=1,2".parse().unwrap();
-        assert_eq!((named.name.as_str(), named.value.0), ("grid", vec![1, 2]));
-        assert!("1,2".parse::<Named<List<usize>>>().is_err());
-        let dtype: DtypeOf = "indices=i32".parse().unwrap();
-        assert_eq!((dtype.name.as_deref(), dtype.dtype), (Some("indices"), Dtype::I32));
-        assert!("f8".parse::<DtypeOf>().unwrap_err().contains("f16 bf16"));
     }
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod ops;
 pub(crate) mod plan;
+pub(crate) mod products;
 pub(crate) mod run;
 pub(crate) mod tour;

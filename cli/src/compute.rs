@@ -41,8 +41,8 @@ pub(crate) fn compute(
                 grid: read(Tensor::Grid)?,
             };
             let outputs = grid_sampler_2d_backward::Outputs {
-                input_grad: wanted(Tensor::InputGrad),
-                grid_grad: wanted(Tensor::GridGrad),
+                input_grad: wanted(Tensor::InputGrad).unwrap_or(ValuesMut::F32(&mut [])),
+                grid_grad: wanted(Tensor::GridGrad).unwrap_or(ValuesMut::F32(&mut [])),
             };
             grid_sampler_2d_backward::run_parallel(plan, level, &threads, inputs, outputs, workspace)
         }

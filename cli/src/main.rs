@@ -1,5 +1,4 @@
-//! The command `ubtile`.
-#![deny(unsafe_code)]
+//! The command `ubtile`. `unsafe` is denied except in `tensors/safetensors.rs`, which maps files into memory.
 
 mod args;
 mod commands;
@@ -9,6 +8,7 @@ mod output;
 mod planning;
 mod problem;
 mod progress;
+mod soc;
 mod tensors;
 mod threads;
 
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         None => commands::tour::run(cli.format),
         Some(Command::Ops) => commands::ops::run(cli.format),
+        Some(Command::Products { socs, files }) => commands::products::run(&[socs, files].concat(), cli.format),
         Some(Command::Run { operator }) => {
             let (attributes, args) = operator.split();
             commands::run::run(&attributes, &args, cli.format)

@@ -54,12 +54,9 @@ pub(crate) fn print<R: Report>(format: Format, report: &R) -> Result<(), Error> 
 }
 
 /// A Markdown table, with an end of line.
-pub(crate) fn table(
-    header: impl IntoIterator<Item = &'static str>,
-    rows: impl IntoIterator<Item = impl Into<Row>>,
-) -> String {
+pub(crate) fn table(header: impl Into<Row>, rows: impl IntoIterator<Item = impl Into<Row>>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header.into_iter().collect::<Vec<_>>()).add_rows(rows);
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header).add_rows(rows);
     format!("{table}\n")
 }
 

@@ -11,18 +11,6 @@ use crate::args::{Attributes, ContractArgs, DtypeOf, GridSampler, Im2col, List, 
 use crate::error::Error;
 use crate::tensors::Input;
 
-impl Attributes {
-    /// Which operator they are of.
-    pub(crate) const fn operator(&self) -> Operator {
-        match self {
-            Self::GridSampler(_) => Operator::GridSampler2dBackward,
-            Self::MaxUnpool(_) => Operator::MaxUnpool2dBackward,
-            Self::ReplicationPad(_) => Operator::ReplicationPad2dBackward,
-            Self::Im2col(_) => Operator::Im2colBackward,
-        }
-    }
-}
-
 /// The inputs that may be stated, in a file or by shape.
 const fn inputs(operator: Operator) -> &'static [Tensor] {
     match operator {

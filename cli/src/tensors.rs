@@ -5,7 +5,6 @@ mod npy;
 mod npz;
 mod safetensors;
 
-use std::fs::Permissions;
 use std::io::{BufWriter, Write};
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
@@ -155,11 +154,15 @@ impl Output {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".ubtile-").suffix(".tmp");
         #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As for any new file: whoever the umask allows.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
         let file = builder.tempfile_in(folder).map_err(|e| {
             // The library adds the temporary name, which would only puzzle.
-            let cause =
-                e.get_ref().and_then(|wrapped| wrapped.source()).map_or_else(|| e.to_string(), ToString::to_string);
+            let cause = e.to_string();
+            let cause = cause.split(" at path ").next().unwrap_or_default();
             Error::file(path, format_args!("cannot be written: {cause}"))
         })?;
         Ok(Self { path: path.into(), format, file })
@@ -171,7 +174,7 @@ impl Output {
         let failed = |e: std::io::Error| Error::file(&path, format_args!("cannot be written: {e}"));
         let mut writer = BufWriter::new(file.as_file_mut());
         match format {
-            Format::Npz => npz::write(&mut writer, tensors).map_err(std::io::Error::from),
+            Format::Npz => npz::write(&mut writer, tensors),
             Format::Safetensors => safetensors::write(&mut writer, tensors),
         }
         .and_then(|()| writer.flush())

@@ -3,7 +3,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use ubtile_fuzz::description::{Description, is_early_success, slots};
+use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible, spoil};
 use ubtile_tiling::{Edition, Operator, Problem, Product, TensorSlot};
 
@@ -43,31 +43,25 @@ impl<'a> Arbitrary<'a> for Case {
 
 fn consistent(description: &Description, problem: &Problem) {
     assert_eq!(problem.operator(), description.operator);
-    let slots = slots(problem);
-    for slot in &slots {
+    for slot in problem.tensors() {
         let desc = description.tensor(slot.tensor);
         assert_eq!(slot.dtype, desc.dtype, "dtype of {}", slot.tensor);
         // A missing batch dimension is a 1 in front.
         let (batch, shape) = slot.shape.as_slice().split_at(slot.shape.rank() - desc.shape.rank());
         assert_eq!(shape, desc.shape.as_slice(), "shape of {}", slot.tensor);
         assert!(batch.iter().all(|&size| size == 1), "shape of {}", slot.tensor);
-        let span = span(slot);
+        let span = span(&slot);
         assert_eq!(slot.span as u128, span, "span of {}", slot.tensor);
         assert_eq!(desc.span(), Some(slot.span), "span of {}", slot.tensor);
         assert!(span * slot.dtype.size() as u128 <= isize::MAX as u128, "bytes of {}", slot.tensor);
         if slot.output {
-            distinct(slot);
+            distinct(&slot);
         }
-        assert!(is_early_success(problem) || slot.span > 0, "{} is empty, yet there is work", slot.tensor);
+        assert!(problem.early_success().is_some() || slot.span > 0, "{} is empty, yet there is work", slot.tensor);
     }
     for (product, edition) in Product::ALL.into_iter().flat_map(|p| Edition::ALL.map(|e| (p, e))) {
         // Only asked: it must not panic.
-        let _ = match problem {
-            Problem::GridSampler2dBackward(p) => p.vendor_route(product, edition),
-            Problem::MaxUnpool2dBackward(p) => p.vendor_route(product, edition),
-            Problem::ReplicationPad2dBackward(p) => p.vendor_route(product, edition),
-            Problem::Im2colBackward(p) => p.vendor_route(product, edition),
-        };
+        let _ = problem.vendor_route(product, edition);
     }
     related(problem);
 }
@@ -101,7 +95,7 @@ fn related(problem: &Problem) {
     match problem {
         Problem::GridSampler2dBackward(p) => assert!(p.hi > 0 && p.wi > 0, "an image without an area"),
         Problem::MaxUnpool2dBackward(p) => {
-            assert!(is_early_success(problem) || p.out_h > 0 && p.out_w > 0, "a plane without cells");
+            assert!(problem.early_success().is_some() || p.out_h > 0 && p.out_w > 0, "a plane without cells");
         }
         Problem::ReplicationPad2dBackward(p) => {
             assert_eq!(p.padded_h as i128, p.h as i128 + p.top as i128 + p.bottom as i128);

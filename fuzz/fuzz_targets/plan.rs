@@ -5,18 +5,13 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible};
-use ubtile_fuzz::plan::{self, im2col_backward, max_unpool2d_backward, replication_pad2d_backward};
-use ubtile_tiling::{Edition, Operator, PlanOptions, Problem, TargetSpec};
+use ubtile_fuzz::plan;
+use ubtile_tiling::{Edition, Operator, PlanOptions, TargetSpec};
 
 fuzz_target!(|case: Case| {
     let Case { description, small, target, options } = case;
     let Ok(problem) = description.check(None, Edition::Any) else { return };
-    match &problem {
-        Problem::GridSampler2dBackward(_) => (),
-        Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::check(p, &target, &options, small),
-        Problem::ReplicationPad2dBackward(p) => replication_pad2d_backward::check(p, &target, &options, small),
-        Problem::Im2colBackward(p) => im2col_backward::check(p, &target, &options, small),
-    }
+    plan::check(&problem, &target, &options, small);
 });
 
 /// Something to plan.

@@ -1,6 +1,6 @@
 //! A description of any operator, as a caller might give it.
 
-use ubtile_tiling::{ContractError, Edition, Operator, Problem, Product, Tensor, TensorDesc, TensorSlot};
+use ubtile_tiling::{ContractError, Edition, Operator, Problem, Product, Tensor, TensorDesc};
 use ubtile_tiling::{grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward, replication_pad2d_backward};
 
 /// The tensors and attributes of an operator, in the order of its `Desc`. What is missing or too long is left to the check.
@@ -82,27 +82,5 @@ impl Description {
                 im2col_backward::check(&desc, product, edition).map(Problem::Im2colBackward)
             }
         }
-    }
-}
-
-/// The tensors that a problem reads or writes.
-#[must_use]
-pub fn slots(problem: &Problem) -> Vec<TensorSlot> {
-    match problem {
-        Problem::GridSampler2dBackward(p) => p.tensors().collect(),
-        Problem::MaxUnpool2dBackward(p) => p.tensors().collect(),
-        Problem::ReplicationPad2dBackward(p) => p.tensors().collect(),
-        Problem::Im2colBackward(p) => p.tensors().collect(),
-    }
-}
-
-/// Whether there is nothing to compute.
-#[must_use]
-pub fn is_early_success(problem: &Problem) -> bool {
-    match problem {
-        Problem::GridSampler2dBackward(p) => p.early_success().is_some(),
-        Problem::MaxUnpool2dBackward(p) => p.early_success().is_some(),
-        Problem::ReplicationPad2dBackward(p) => p.early_success().is_some(),
-        Problem::Im2colBackward(p) => p.early_success().is_some(),
     }
 }

@@ -1,14 +1,16 @@
 //! What holds of every plan.
 
-use std::fmt::Debug;
 use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
-use ubtile_tiling::{Capabilities, Dtype, Dtypes, Phase, PlanError, PlanOptions, TargetSpec, Workspace};
+use ubtile_tiling::{
+    ALIGN, Capabilities, Dtype, Dtypes, Phase, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
+};
 
-pub mod im2col_backward;
-pub mod max_unpool2d_backward;
-pub mod replication_pad2d_backward;
+mod grid_sampler_2d_backward;
+mod im2col_backward;
+mod max_unpool2d_backward;
+mod replication_pad2d_backward;
 
 /// How many tiles of a plan that may have billions are looked at.
 const MOST_TILES: usize = 2_000;
@@ -45,15 +47,46 @@ fn bytes(u: &mut Unstructured<'_>) -> Result<usize> {
     u.int_in_range(0..=most)
 }
 
-/// The plan that `make` makes, twice the same one; `None` where it rightly refuses.
-pub fn planned<P: PartialEq + Debug>(
-    make: impl Fn(&TargetSpec, &PlanOptions) -> Result<P, PlanError>,
-    target: &TargetSpec,
-    options: &PlanOptions,
-) -> Option<P> {
-    let plan = make(target, options);
-    assert_eq!(plan, make(target, options), "a plan depends on nothing else");
-    let with = |bytes| make(target, &PlanOptions { local_bytes: Some(bytes), ..*options });
+/// Makes a plan of a problem and checks what all plans have in common; then, if it is `small`, every tile.
+pub fn check(problem: &Problem, target: &TargetSpec, options: &PlanOptions, small: bool) {
+    let Some(plan) = planned(problem, target, options) else { return };
+    let local_bytes = options.local_bytes.unwrap_or(target.local_bytes);
+    assert_eq!(plan.problem(), *problem);
+    assert_eq!(plan.target().local_bytes, local_bytes);
+    assert!((1..=target.cores.max(1)).contains(&plan.block_dim()), "{} of {} cores", plan.block_dim(), target.cores);
+    intermediates(&plan, options);
+    let (_, _) = (plan.choices().count(), plan.prices().count());
+
+    let phases: Vec<Phase> = plan.phases().collect();
+    assert!(!phases.is_empty(), "there is always something to do");
+    for (i, phase) in phases.iter().enumerate() {
+        assert!((1..=plan.block_dim()).contains(&phase.shares), "{phase:?} on {} cores", plan.block_dim());
+        for slot in problem.tensors().filter(|slot| slot.output) {
+            let range = |share| plan.share_ranges(i, share).find(|(tensor, _)| *tensor == slot.tensor);
+            disjoint((0..phase.shares).filter_map(range).map(|(_, range)| range), slot.span);
+        }
+        for share in 0..phase.shares {
+            let most = if small { usize::MAX } else { MOST_TILES };
+            assert!(plan.tile_bytes(i, share).take(most).all(|bytes| bytes <= local_bytes), "tiles that do not fit");
+        }
+        assert_eq!(plan.share_ranges(i, phase.shares).count(), 0, "elements of a share that is not");
+        assert_eq!(plan.tile_count(i, phase.shares), 0, "tiles of a share that is not");
+    }
+    if small {
+        match &plan {
+            TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::check(plan),
+            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::check(plan),
+            TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::check(plan),
+            TilingPlan::Im2colBackward(plan) => im2col_backward::check(plan),
+        }
+    }
+}
+
+/// The plan of a problem, twice the same one; `None` where it is rightly refused.
+fn planned(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Option<TilingPlan> {
+    let plan = ubtile_tiling::plan(problem, target, options);
+    assert_eq!(plan, ubtile_tiling::plan(problem, target, options), "a plan depends on nothing else");
+    let with = |bytes| ubtile_tiling::plan(problem, target, &PlanOptions { local_bytes: Some(bytes), ..*options });
     if let Err(PlanError::LocalBytes { got, want }) = plan {
         assert_eq!(got, options.local_bytes.unwrap_or(target.local_bytes));
         assert!(want > got, "{want} bytes are wanted, {got} are there");
@@ -63,44 +96,37 @@ pub fn planned<P: PartialEq + Debug>(
     plan.ok()
 }
 
-/// What every plan has.
-#[derive(Debug)]
-pub struct Common<'a> {
-    /// Its target, options applied.
-    pub target: &'a TargetSpec,
-    /// Cores it uses.
-    pub block_dim: usize,
-    /// Its phases, in order.
-    pub phases: Vec<Phase>,
-    /// Its intermediates.
-    pub workspace: &'a Workspace,
-    /// Bytes they take.
-    pub workspace_bytes: usize,
-}
-
-impl Common<'_> {
-    /// Checks shares and workspace.
-    pub fn check(&self, target: &TargetSpec, options: &PlanOptions) {
-        assert!((1..=target.cores.max(1)).contains(&self.block_dim), "{} of {} cores", self.block_dim, target.cores);
-        assert_eq!(self.target.local_bytes, options.local_bytes.unwrap_or(target.local_bytes));
-        assert!(!self.phases.is_empty(), "there is always something to do");
-        for phase in &self.phases {
-            assert!((1..=self.block_dim).contains(&phase.shares), "{phase:?} on {} cores", self.block_dim);
-        }
-        if let Some(limit) = options.workspace_limit {
-            assert!(self.workspace_bytes <= limit, "{} bytes, the limit is {limit}", self.workspace_bytes);
-        }
-        let regions = self.workspace.regions();
-        for (i, a) in regions.iter().enumerate() {
-            assert!(a.first_phase <= a.last_phase && a.last_phase < self.phases.len(), "{a:?} lives in no phase");
-            // Wherever the caller's buffer starts, its first aligned byte leaves room for all regions.
-            assert!(a.offset % 64 == 0 && a.end() + 63 <= self.workspace_bytes, "{a:?} of {}", self.workspace_bytes);
-            for b in &regions[..i] {
-                let together = a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
-                assert!(!together || a.end() <= b.offset || b.end() <= a.offset, "{a:?} overlaps {b:?}");
-            }
+/// The workspace stays within its limit, and what lives at the same time lies apart.
+fn intermediates(plan: &TilingPlan, options: &PlanOptions) {
+    let (bytes, phases) = (plan.workspace_bytes(), plan.phases().count());
+    if let Some(limit) = options.workspace_limit {
+        assert!(bytes <= limit, "{bytes} bytes, the limit is {limit}");
+    }
+    let regions = plan.workspace().regions();
+    for (i, a) in regions.iter().enumerate() {
+        assert!(a.first_phase <= a.last_phase && a.last_phase < phases, "{a:?} lives in no phase");
+        // Wherever the caller's buffer starts, its first aligned byte leaves room for all regions.
+        assert!(a.offset % ALIGN == 0 && a.end() + (ALIGN - 1) <= bytes, "{a:?} of {bytes}");
+        for b in &regions[..i] {
+            let together = a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
+            assert!(!together || a.end() <= b.offset || b.end() <= a.offset, "{a:?} overlaps {b:?}");
         }
     }
+}
+
+/// The ranges that shares own are ascending, disjoint and within the tensor.
+fn disjoint(ranges: impl Iterator<Item = Range<usize>>, span: usize) {
+    let mut end = 0;
+    for range in ranges {
+        assert!(range.start >= end && range.end <= span, "{range:?} begins before {end} or ends beyond {span}");
+        end = range.end;
+    }
+}
+
+/// Where an element lies.
+#[must_use]
+pub fn offset(index: [usize; 4], strides: [usize; 4]) -> usize {
+    index.iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }
 
 /// Which cells of `[planes, rows, columns]` were met, and how often.
@@ -149,14 +175,5 @@ impl Cells {
     pub fn all(&self, want: usize, what: &str) {
         let wrong = self.counts.iter().position(|&count| count != want);
         assert!(wrong.is_none(), "cell {wrong:?} of {:?} {what} {:?} times", self.size, wrong.map(|i| self.counts[i]));
-    }
-}
-
-/// The ranges that shares own are ascending and disjoint.
-pub fn disjoint(ranges: impl Iterator<Item = Range<usize>>) {
-    let mut end = 0;
-    for range in ranges.filter(|range| !range.is_empty()) {
-        assert!(range.start >= end, "{range:?} begins before {end}");
-        end = range.end;
     }
 }

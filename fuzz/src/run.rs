@@ -11,6 +11,7 @@ use ubtile_tiling::{PlanOptions, TargetSpec};
 
 use crate::plan;
 
+pub mod grid_sampler_2d_backward;
 pub mod im2col_backward;
 pub mod max_unpool2d_backward;
 pub mod replication_pad2d_backward;

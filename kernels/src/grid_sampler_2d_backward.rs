@@ -186,10 +186,10 @@ pub struct TileBoxes<'a> {
 /// A box of the wrong dtype or too short.
 pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) -> Result<(), RunError> {
     match plan.problem().dtype {
-        Dtype::F16 => OneTile::<f16>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
-        Dtype::Bf16 => OneTile::<bf16>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
-        Dtype::F32 => OneTile::<f32>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
-        Dtype::F64 => OneTile::<f64>::new(plan, tile, boxes).map(|tile| level.dispatch(tile)),
+        Dtype::F16 => OneTile::<f16>::new(plan, tile, boxes).map(|tile| tile.run(level)),
+        Dtype::Bf16 => OneTile::<bf16>::new(plan, tile, boxes).map(|tile| tile.run(level)),
+        Dtype::F32 => OneTile::<f32>::new(plan, tile, boxes).map(|tile| tile.run(level)),
+        Dtype::F64 => OneTile::<f64>::new(plan, tile, boxes).map(|tile| tile.run(level)),
         _ => Ok(()),
     }
 }
@@ -236,6 +236,7 @@ fn typed<T: Stored>(
                 part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
             };
             Share {
+                level,
                 sources,
                 work: plan.work(phase, share),
                 input_grad: input_grad.take(range.input_grad.clone()),
@@ -246,7 +247,7 @@ fn typed<T: Stored>(
                 read: read.get(within(parts.read, read_start)).unwrap_or(&[]),
             }
         });
-        parallel.for_each(items, |share| level.dispatch(share));
+        parallel.for_each(items, Share::run);
     }
 }
 
@@ -260,7 +261,8 @@ fn one_share<T: Stored>(
 ) {
     let ShareMemory { scratch, write, read } = memory;
     let (sources, parts) = (sources::<T>(plan, &inputs), plan.share_workspace(phase, share));
-    level.dispatch(Share {
+    let share = Share {
+        level,
         sources,
         work: plan.work(phase, share),
         input_grad: T::write(outputs.input_grad),
@@ -269,5 +271,6 @@ fn one_share<T: Stored>(
         scratch: scratch.get_mut(..parts.scratch.len()).unwrap_or(&mut []),
         write: write.get_mut(..parts.write.len()).unwrap_or(&mut []),
         read: read.get(..parts.read.len()).unwrap_or(&[]),
-    });
+    };
+    share.run();
 }

@@ -2,7 +2,8 @@
 //! taps `(i, j)` and windows `(a, b)` with `y = a * sh - ph + i * dh` and `x = b * sw - pw + j * dw`.
 //!
 //! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
-//! to the dtype of `out`. A cell that no window reaches is +0.0. No workspace.
+//! to the dtype of `out`. A cell that no window reaches is +0.0. No workspace; the sums lie on the stack, 2 KiB at the scalar
+//! level and 16 KiB at the others.
 
 mod source;
 mod target;
@@ -10,18 +11,18 @@ mod tile;
 
 use core::num::NonZeroUsize;
 
-use ubtile_tiling::im2col_backward::{Plan, Tile};
 use ubtile_tiling::Tensor;
+use ubtile_tiling::im2col_backward::{Plan, Tile};
 
 use self::source::Source;
 use self::target::{Run, Sums};
-use self::tile::{Job, ROOM};
+use self::tile::{Job, ROOM, SMALL_ROOM};
+use crate::RunError;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::parallel::{Parallel, Serial, shares};
-use crate::simd::Isa;
+use crate::simd::{Isa, Vector};
 use crate::values::{Values, ValuesMut};
-use crate::RunError;
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,9 @@ pub fn run_parallel(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
     let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-    parallel.for_each(shares(outputs.out, ranges), |(share, out)| compute_share(plan, level, share, inputs, out));
+    parallel.for_each(shares(outputs.out, ranges), |(share, out)| {
+        compute(plan, level, What::Share(share), inputs, out);
+    });
     Ok(())
 }
 
@@ -88,7 +91,7 @@ pub fn run_share(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     if !range.is_empty() {
-        compute_share(plan, level, share, inputs, outputs.out);
+        compute(plan, level, What::Share(share), inputs, outputs.out);
     }
     Ok(())
 }
@@ -110,103 +113,111 @@ pub fn run_tile(
     let (dtype, apart) = plan.sums();
     inputs.grad_output.check_box(Tensor::GradOutput, plan.problem().dtype, tile.input_cells())?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, tile.cells())?;
-    let mut boxes = (outputs.out, None);
-    if apart {
+    let (sums, out) = if apart {
         sums.as_values().check_box(Tensor::Out, dtype, tile.cells())?;
-        boxes = (sums, Some(boxes.0));
-    }
-    let (sums, out) = boxes;
-    match inputs.grad_output {
-        Values::F16(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
-        Values::Bf16(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
-        Values::F32(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
-        Values::F64(grad) => level.dispatch(OneTile { plan, tile, grad, sums, out }),
-        _ => {}
-    }
+        (sums, Some(outputs.out))
+    } else {
+        (outputs.out, None)
+    };
+    compute(plan, level, What::Tile(tile, out), inputs, sums);
     Ok(())
 }
 
-fn compute_share(plan: &Plan, level: Level, share: usize, inputs: Inputs<'_>, out: ValuesMut<'_>) {
+/// What is computed.
+enum What<'a> {
+    /// A share on the whole tensors.
+    Share(usize),
+    /// A tile on its own boxes, and where the sums go in the end if not where they are made.
+    Tile(&'a Tile, Option<ValuesMut<'a>>),
+}
+
+fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
     match inputs.grad_output {
-        Values::F16(grad) => level.dispatch(Share { plan, share, grad, out }),
-        Values::Bf16(grad) => level.dispatch(Share { plan, share, grad, out }),
-        Values::F32(grad) => level.dispatch(Share { plan, share, grad, out }),
-        Values::F64(grad) => level.dispatch(Share { plan, share, grad, out }),
+        Values::F16(grad) => level.dispatch(Work { plan, what, grad, out }),
+        Values::Bf16(grad) => level.dispatch(Work { plan, what, grad, out }),
+        Values::F32(grad) => level.dispatch(Work { plan, what, grad, out }),
+        Values::F64(grad) => level.dispatch(Work { plan, what, grad, out }),
         // The contract has no other.
         _ => {}
     }
 }
 
-/// A share on the whole tensors. As they need not fit any local memory, a kernel that the plan cuts is added in one go.
-struct Share<'a, T> {
+struct Work<'a, T> {
     plan: &'a Plan,
-    share: usize,
+    what: What<'a>,
     grad: &'a [T],
     out: ValuesMut<'a>,
 }
 
-impl<T: Element<Acc: Sums>> Kernel for Share<'_, T> {
+impl<T: Element<Acc: Sums>> Kernel for Work<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Isa>(mut self, isa: S) {
-        let mut room = [0f64; ROOM];
-        let problem = self.plan.problem();
-        let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
-        let [gn, gr, gl] = problem.grad_output_strides;
-        let [on, oc, oh, ow] = problem.out_strides;
-        let first = self.plan.share_range(0, self.share).start;
-        let channels = NonZeroUsize::new(problem.c).unwrap_or(NonZeroUsize::MIN);
-        for mut tile in self.plan.tiles(0, self.share).filter(|tile| !tile.accumulates) {
-            tile.taps = self.plan.taps();
-            let ([y, _], [x, _]) = (tile.rows, tile.columns);
-            let (n, c) = (tile.plane / channels, tile.plane % channels);
-            let row = c.wrapping_mul(kh).wrapping_mul(kw);
-            let source = Source {
-                data: self.grad,
-                start: n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)),
-                taps: [kw.wrapping_mul(gr), gr],
-                windows: [problem.columns[1].wrapping_mul(gl), gl],
-                in_place: true,
-            };
-            let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
-            let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
-            let out_start = plane.wrapping_add(cell).wrapping_sub(first);
-            Job { problem, tile, source, out_start, out_strides: [oh, ow] }.run(isa, &mut room, &mut self.out);
+    fn run<S: Isa>(self, isa: S) {
+        if S::F32::LANES == 1 {
+            self.compute(isa, &mut [0.0; SMALL_ROOM]);
+        } else {
+            self.compute(isa, &mut [0.0; ROOM]);
         }
     }
 }
 
-/// A tile on its own boxes.
-struct OneTile<'a, T> {
-    plan: &'a Plan,
-    tile: &'a Tile,
-    grad: &'a [T],
-    sums: ValuesMut<'a>,
-    /// Where the sums go in the end if not where they are made.
-    out: Option<ValuesMut<'a>>,
-}
-
-impl<T: Element<Acc: Sums>> Kernel for OneTile<'_, T> {
-    type Output = ();
-
+impl<T: Element<Acc: Sums>> Work<'_, T> {
     #[inline(always)]
-    fn run<S: Isa>(mut self, isa: S) {
-        let mut room = [0f64; ROOM];
-        let tile = *self.tile;
-        let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
-        let one = a.wrapping_mul(b);
-        let taps = [j1.wrapping_sub(j0).wrapping_mul(one), one];
-        let before = i.wrapping_mul(taps[0]).wrapping_add(j0.wrapping_mul(one));
-        let start = before.wrapping_neg();
-        let source = Source { data: self.grad, start, taps, windows: [b, 1], in_place: false };
-        let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
-        Job { problem: self.plan.problem(), tile, source, out_start: 0, out_strides }.run(isa, &mut room, &mut self.sums);
-        if let Some(out) = &mut self.out
+    fn compute<S: Isa>(self, isa: S, room: &mut [f64]) {
+        let Self { plan, what, grad, mut out } = self;
+        let (share, mut single) = match &what {
+            What::Share(share) => (*share, None),
+            What::Tile(tile, _) => (usize::MAX, Some(**tile)),
+        };
+        let first = plan.share_range(0, share).start;
+        // The whole tensors need not fit any local memory, so a kernel that the plan cuts is added in one go.
+        let mut tiles = plan.tiles(0, share).filter(|tile| !tile.accumulates);
+        while let Some((tile, in_place)) =
+            single.take().map(|tile| (tile, false)).or_else(|| tiles.next().map(|tile| (tile, true)))
+        {
+            let job = if in_place { on_tensors(plan, grad, tile, first) } else { on_boxes(plan, grad, tile) };
+            job.run(isa, room, &mut out);
+        }
+        if let What::Tile(tile, Some(mut rounded)) = what
             && tile.last
         {
-            Run { at: 0, step: 1, count: tile.cells() }.write(isa, T::Acc::left_in(&self.sums), out);
+            Run { at: 0, step: 1, count: tile.cells() }.write(isa, T::Acc::left_in(&out), &mut rounded);
         }
     }
 }
 
+/// A tile of a share whose part of `out` begins at element `first`.
+fn on_tensors<'a, T>(plan: &'a Plan, data: &'a [T], mut tile: Tile, first: usize) -> Job<'a, T> {
+    let problem = plan.problem();
+    let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
+    let [gn, gr, gl] = problem.grad_output_strides;
+    let [on, oc, oh, ow] = problem.out_strides;
+    let channels = NonZeroUsize::new(problem.c).unwrap_or(NonZeroUsize::MIN);
+    tile.taps = plan.taps();
+    let ([y, _], [x, _]) = (tile.rows, tile.columns);
+    let (n, c) = (tile.plane / channels, tile.plane % channels);
+    let row = c.wrapping_mul(kh).wrapping_mul(kw);
+    let source = Source {
+        data,
+        start: n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)),
+        taps: [kw.wrapping_mul(gr), gr],
+        windows: [problem.columns[1].wrapping_mul(gl), gl],
+        in_place: true,
+    };
+    let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
+    let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
+    let out_start = plane.wrapping_add(cell).wrapping_sub(first);
+    Job { problem, tile, source, out_start, out_strides: [oh, ow] }
+}
+
+fn on_boxes<'a, T>(plan: &'a Plan, data: &'a [T], tile: Tile) -> Job<'a, T> {
+    let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
+    let one = a.wrapping_mul(b);
+    let taps = [j1.wrapping_sub(j0).wrapping_mul(one), one];
+    let before = i.wrapping_mul(taps[0]).wrapping_add(j0.wrapping_mul(one));
+    let start = before.wrapping_neg();
+    let source = Source { data, start, taps, windows: [b, 1], in_place: false };
+    let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
+    Job { problem: plan.problem(), tile, source, out_start: 0, out_strides }
+}

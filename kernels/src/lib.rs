@@ -26,3 +26,8 @@ pub use error::RunError;
 pub use level::Level;
 pub use parallel::{Parallel, Serial};
 pub use values::{Values, ValuesMut};
+
+/// The examples of the README, so that they are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -10,8 +10,8 @@ mod gather;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 use ubtile_tiling::Tensor;
+use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 
 use self::gather::{Gather, Places, Plane};
 use crate::RunError;
@@ -123,6 +123,7 @@ pub fn run_tile(
         out: Places { start: 0, step: 1 },
         count,
         keeps: tile.accumulates,
+        ahead: [0, 0],
     };
     let Some(bad) = gather.run(inputs, &mut out) else { return Ok(()) };
     let position = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
@@ -169,6 +170,7 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
     let contiguous = gw == 1 && flat(problem.grad_output_strides, problem.out_w);
     let pitched = (!contiguous).then_some((at_least_1(problem.out_w), [gh, gw]));
     let before = plan.share_range(0, share).start;
+    let part = |elements: usize| cells.saturating_mul(elements) / at_least_1(problem.h.saturating_mul(problem.w));
     let mut lowest = None;
     for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
         let (n, c) = (tile.plane / channels, tile.plane % channels);
@@ -181,9 +183,18 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
             let gather = Gather {
                 plane: Plane { start, cells: [0, cells], all: cells, pitched },
                 indices: Places { start: offset(at, problem.indices_strides), step: problem.indices_strides[3] },
-                out: Places { start: offset(at, problem.out_strides).wrapping_sub(before), step: problem.out_strides[3] },
+                out: Places {
+                    start: offset(at, problem.out_strides).wrapping_sub(before),
+                    step: problem.out_strides[3],
+                },
                 count,
                 keeps: false,
+                // Of the next plane, as much as this run is of its own. A plane that the plan cuts would not stay in the cache.
+                ahead: if tile.last {
+                    [start.wrapping_add(cells).wrapping_add(part(element)), part(count)]
+                } else {
+                    [0, 0]
+                },
             };
             if let Some(bad) = gather.run(inputs, out) {
                 let plane = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));

@@ -41,7 +41,8 @@ where
 {
     let (mut rest, mut done) = (out, 0usize);
     ranges.enumerate().map(move |(share, range)| {
-        let (_, from) = core::mem::replace(&mut rest, ValuesMut::U8(&mut [])).split_at(range.start.saturating_sub(done));
+        let (_, from) =
+            core::mem::replace(&mut rest, ValuesMut::U8(&mut [])).split_at(range.start.saturating_sub(done));
         let (mine, others) = from.split_at(range.len());
         (rest, done) = (others, range.end.max(range.start));
         (share, mine)

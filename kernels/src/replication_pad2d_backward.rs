@@ -40,6 +40,7 @@ pub struct Outputs<'a> {
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short.
+#[inline(always)]
 pub fn run(
     plan: &Plan,
     level: Level,
@@ -54,6 +55,7 @@ pub fn run(
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short.
+#[inline(always)]
 pub fn run_parallel(
     plan: &Plan,
     level: Level,
@@ -128,6 +130,8 @@ enum Boxes {
     Tile(Tile),
 }
 
+/// Inlined, as what calls it, so that a caller who knows the dtype links the code of no other.
+#[inline(always)]
 fn compute(plan: &Plan, level: Level, boxes: Boxes, source: Values<'_>, dest: ValuesMut<'_>) {
     match (source, dest) {
         (Values::F16(source), ValuesMut::F16(dest)) => fold(plan, level, boxes, 1, source, dest),
@@ -145,6 +149,7 @@ fn compute(plan: &Plan, level: Level, boxes: Boxes, source: Values<'_>, dest: Va
     }
 }
 
+#[inline(never)]
 fn fold<T: Element>(plan: &Plan, level: Level, boxes: Boxes, parts: usize, source: &[T], dest: &mut [T]) {
     let problem = plan.problem();
     let (from, to, tile, share) = match boxes {

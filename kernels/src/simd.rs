@@ -14,7 +14,6 @@ pub(crate) mod baseline;
 pub(crate) mod scalar;
 #[cfg(test)]
 mod tests;
-pub(crate) mod transpose;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 

@@ -235,7 +235,10 @@ impl<'a> ValuesMut<'a> {
             let count = count.min(v.len());
             v.split_at_mut_checked(count).unwrap_or_default()
         }
-        fn both<'a, T>((a, b): (&'a mut [T], &'a mut [T]), of: fn(&'a mut [T]) -> ValuesMut<'a>) -> (ValuesMut<'a>, ValuesMut<'a>) {
+        fn both<'a, T>(
+            (a, b): (&'a mut [T], &'a mut [T]),
+            of: fn(&'a mut [T]) -> ValuesMut<'a>,
+        ) -> (ValuesMut<'a>, ValuesMut<'a>) {
             (of(a), of(b))
         }
         match self {

@@ -8,7 +8,7 @@ use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{Im2col, Layout, POISON, im2col_inputs, output};
 use ubtile_testkit::{Data, Fill, Rng, bits_equal, compare, encode, pairwise, reference, sizes_around};
 use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
-use ubtile_tiling::{Dtype, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
+use ubtile_tiling::{Dtype, Edition, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
 
@@ -81,14 +81,17 @@ fn check(spec: &Im2col, fill: Fill, rng: &mut Rng) {
 #[test]
 fn every_small_window_of_every_small_image() {
     let rng = &mut Rng::new(1);
-    let axes: Vec<[usize; 5]> = (0..4 * 3 * 3 * 2 * 4)
-        .map(|i| [i % 4 + 1, i / 4 % 3 + 1, i / 12 % 3 + 1, i / 36 % 2 + 1, i / 72])
-        .collect();
+    let axes: Vec<[usize; 5]> =
+        (0..4 * 3 * 3 * 2 * 4).map(|i| [i % 4 + 1, i / 4 % 3 + 1, i / 12 % 3 + 1, i / 36 % 2 + 1, i / 72]).collect();
     for (number, [h, kh, sh, dh, ph]) in axes.iter().copied().enumerate() {
         // Every axis with itself and with some others.
         for [w, kw, sw, dw, pw] in axes.iter().copied().skip(number % 23).step_by(23).chain([axes[number]]) {
             let (kernel, stride, dilation, padding) = ([kh, kw], [sh, sw], [dh, dw], [ph, pw]);
             let spec = Im2col { n: 1, c: 2, h, w, kernel, stride, dilation, padding, ..Default::default() };
+            if spec.desc().check(None, Edition::Any).is_err() {
+                // The window is much larger than the padded image.
+                continue;
+            }
             let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
             for level in Level::available() {
                 check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
@@ -102,7 +105,8 @@ fn widths_around_the_vectors() {
     let rng = &mut Rng::new(2);
     for dtype in DTYPES {
         for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).filter(|&w| w > 0) {
-            for (k, s, d, p) in [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 3, 9), (5, 3, 2, 20), (7, 4, 1, 3), (4, 2, 2, 3)]
+            for (k, s, d, p) in
+                [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 3, 9), (5, 3, 2, 20), (7, 4, 1, 3), (4, 2, 2, 3)]
             {
                 let axis = |y, x| [y, x];
                 let spec = Im2col {
@@ -128,7 +132,8 @@ fn widths_around_the_vectors() {
 #[test]
 fn long_rows_and_large_strides() {
     let rng = &mut Rng::new(3);
-    let rows = [(4095, 3, 1, 1), (4096, 3, 1, 2), (4097, 3, 2, 1), (8200, 2, 3, 1), (1300, 3, 600, 500), (5000, 2, 513, 4000)];
+    let rows =
+        [(4095, 3, 1, 1), (4096, 3, 1, 2), (4097, 3, 2, 1), (8200, 2, 3, 1), (1300, 3, 600, 500), (5000, 2, 513, 4000)];
     for dtype in [Dtype::F32, Dtype::F16, Dtype::F64] {
         for (w, k, s, d) in rows {
             let (kernel, stride, dilation) = ([1, k], [1, s], [1, d]);
@@ -178,7 +183,8 @@ fn dtypes_layouts_and_shapes() {
 #[test]
 fn a_sum_is_rounded_once() {
     for (out_dtype, ulp) in [(Dtype::F16, 2f64.powi(-10)), (Dtype::Bf16, 2f64.powi(-7))] {
-        let spec = Im2col { dtype: Dtype::F64, out_dtype, n: 1, c: 1, h: 1, w: 9, kernel: [1, 1], ..Default::default() };
+        let spec =
+            Im2col { dtype: Dtype::F64, out_dtype, n: 1, c: 1, h: 1, w: 9, kernel: [1, 1], ..Default::default() };
         let problem = spec.problem();
         let tie = 1.0 + ulp / 2.0;
         let grad_output = Data::from_fn(spec.desc().grad_output, |i| [tie, tie.next_up(), tie.next_down()][i % 3]);
@@ -197,22 +203,21 @@ fn a_sum_is_rounded_once() {
 /// Without a window position nothing is added, whatever the sizes of the window.
 #[test]
 fn no_window_gives_zeros() {
-    let wide = i64::from(i32::MAX);
-    let kernels = [[3, 3], [1, 7], [9, 1]];
-    for kernel in kernels {
-        let spec = Im2col { h: 2, w: 5, kernel, dilation: [1, 1], ..Default::default() };
-        check(&spec, Fill::Uniform, &mut Rng::new(5));
-        let mut desc = spec.desc();
-        desc.stride = vec![wide, 1];
-        let problem = desc.check(None, ubtile_tiling::Edition::Any);
-        let Ok(problem) = problem else { continue };
-        let grad_output = im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(5));
-        check_run(&spec, &planned(&problem, 2, None), Level::detect(), 2, &grad_output, &law(&problem, &grad_output));
+    let huge = 1 << 16;
+    let windows = [([3, 3], 1, 1), ([9, 1], 8, 1), ([1, 7], 30, 1), ([4, 5], huge, huge / 9), ([huge, 1], huge, 1)];
+    for (kernel, s, d) in windows {
+        let (stride, dilation) = ([s, s], [d, d]);
+        for dtype in DTYPES {
+            let spec = Im2col { dtype, out_dtype: dtype, h: 2, w: 5, kernel, stride, dilation, ..Default::default() };
+            assert_eq!(spec.columns(0) * spec.columns(1), 0);
+            check(&spec, Fill::Uniform, &mut Rng::new(5));
+        }
     }
     for (n, c) in [(0, 3), (2, 0)] {
-        let spec = Im2col { n, c, ..Default::default() };
-        check(&spec, Fill::Uniform, &mut Rng::new(5));
+        check(&Im2col { n, c, ..Default::default() }, Fill::Uniform, &mut Rng::new(5));
     }
+    // All windows lie in the padding: an image without rows.
+    check(&Im2col { h: 0, padding: [2, 2], ..Default::default() }, Fill::Uniform, &mut Rng::new(5));
 }
 
 #[test]
@@ -264,7 +269,19 @@ fn tiles_on_their_own_boxes() {
     for (dtype, out_dtype) in DTYPES.into_iter().flat_map(|dtype| DTYPES.map(|out_dtype| (dtype, out_dtype))) {
         for (kernel, s, d, p) in windows {
             let (stride, dilation, padding) = ([s, s], [d, d], [p, p]);
-            let spec = Im2col { dtype, out_dtype, n: 1, c: 2, h: 9, w: 13, kernel, stride, dilation, padding, ..Default::default() };
+            let spec = Im2col {
+                dtype,
+                out_dtype,
+                n: 1,
+                c: 2,
+                h: 9,
+                w: 13,
+                kernel,
+                stride,
+                dilation,
+                padding,
+                ..Default::default()
+            };
             let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
             for (round, local_bytes) in [192, 256, 640, 2048, 8192, 1 << 20].into_iter().enumerate() {
                 let level = levels[round % levels.len()];
@@ -274,7 +291,8 @@ fn tiles_on_their_own_boxes() {
                 let plan = plan(&problem, &target, &options).unwrap();
                 let mut got = output(problem.slot(Tensor::Out));
                 let (sums, apart) = plan.sums();
-                let boxed = |dtype, cells: usize| Data::filled(TensorDesc::contiguous(dtype, &[cells]).unwrap(), POISON);
+                let boxed =
+                    |dtype, cells: usize| Data::filled(TensorDesc::contiguous(dtype, &[cells]).unwrap(), POISON);
                 let (mut out, mut kept) = (boxed(out_dtype, 0), boxed(sums, 0));
                 for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
                     if !tile.accumulates {

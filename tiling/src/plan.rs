@@ -1,45 +1,17 @@
 //! Plans: how a problem is cut into phases, shares and tiles, and why.
 //!
-//! Each operator has its own `Plan`; [`TilingPlan`] wraps them where code serves all four.
+//! Each operator has its own `Plan`; [`TilingPlan`] wraps them where code serves all four. Here is what they share.
 
-use crate::{Operator, TargetSpec, Workspace};
+use crate::{TargetSpec, Workspace};
 
+mod any;
 pub(crate) mod grid_sampler_2d_backward;
 pub(crate) mod im2col_backward;
 pub(crate) mod max_unpool2d_backward;
 pub(crate) mod replication_pad2d_backward;
 pub(crate) mod shares;
 
-use crate::{
-    grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool,
-    replication_pad2d_backward as replication_pad,
-};
-
-/// A problem of any operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
-    /// GridSampler2DBackward.
-    GridSampler2dBackward(grid_sampler::Problem),
-    /// MaxUnpool2dBackward.
-    MaxUnpool2dBackward(max_unpool::Problem),
-    /// ReplicationPad2dBackward.
-    ReplicationPad2dBackward(replication_pad::Problem),
-    /// Im2colBackward.
-    Im2colBackward(im2col::Problem),
-}
-
-/// A plan of any operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TilingPlan {
-    /// GridSampler2DBackward.
-    GridSampler2dBackward(grid_sampler::Plan),
-    /// MaxUnpool2dBackward.
-    MaxUnpool2dBackward(max_unpool::Plan),
-    /// ReplicationPad2dBackward.
-    ReplicationPad2dBackward(replication_pad::Plan),
-    /// Im2colBackward.
-    Im2colBackward(im2col::Plan),
-}
+pub use any::{Problem, TilingPlan, plan};
 
 /// A part of a plan that ends before the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +101,16 @@ impl Common {
         Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY }
     }
 
+    /// Why a tile has so many of something of which there are `most`, where it takes `bytes` of local memory.
+    pub(crate) fn tile_choice(&self, name: &'static str, value: usize, most: usize, bytes: Option<usize>) -> Choice {
+        let (bound, limit, used) = if value >= most {
+            (Bound::Work, most, value)
+        } else {
+            (Bound::LocalBytes, self.target.local_bytes, bytes.unwrap_or(usize::MAX))
+        };
+        Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
+    }
+
     /// Why there are so many shares.
     pub(crate) fn block_dim_choice(&self) -> Choice {
         let Self { block_dim, target, .. } = *self;
@@ -136,19 +118,6 @@ impl Common {
             if block_dim == target.cores { (Bound::Cores, target.cores) } else { (Bound::Work, block_dim) };
         let alternative = block_dim.checked_sub(1).filter(|&less| less > 0);
         Choice { name: "block_dim", value: block_dim, bound, limit, used: block_dim, alternative }
-    }
-}
-
-impl Problem {
-    /// Which operator.
-    #[must_use]
-    pub const fn operator(&self) -> Operator {
-        match self {
-            Self::GridSampler2dBackward(_) => Operator::GridSampler2dBackward,
-            Self::MaxUnpool2dBackward(_) => Operator::MaxUnpool2dBackward,
-            Self::ReplicationPad2dBackward(_) => Operator::ReplicationPad2dBackward,
-            Self::Im2colBackward(_) => Operator::Im2colBackward,
-        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! MaxUnpool2dBackward.
 
-use ubtile_tiling::max_unpool2d_backward::{Desc, check};
+use ubtile_kernels::max_unpool2d_backward::{self as kernel, Inputs, Outputs};
+use ubtile_tiling::max_unpool2d_backward::{Desc, check, plan};
 use ubtile_tiling::{Dtype, Edition};
 
-use crate::request::{Arena, List, Refusal, Request};
+use crate::request::{Arena, Call, List, Refusal, Request};
 
 #[inline(never)]
-pub(crate) fn serve(request: &mut Request, arena: Arena) -> Result<(), Refusal> {
+pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refusal> {
     let dtype = request.dtype(Dtype::F32);
     let index_dtype = request.dtype(Dtype::I32);
     let out_dtype = request.dtype(Dtype::F32);
@@ -17,6 +18,20 @@ pub(crate) fn serve(request: &mut Request, arena: Arena) -> Result<(), Refusal> 
     let output_size: List<i64, 4> = request.list(Request::signed)?;
     let desc = Desc { grad_output, self_tensor, indices, output_size: &output_size, out };
     let problem = check(&desc, None, Edition::Any)?;
-    let _ = (problem, arena);
+    let plan = plan(&problem, &request.target(), &request.options())?;
+
+    let level = request.level();
+    let inputs = Inputs { grad_output: arena.values(request, dtype)?, indices: arena.values(request, index_dtype)? };
+    let outputs = Outputs { out: arena.values_mut(request, out_dtype)? };
+    match request.call() {
+        Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,
+        #[cfg(feature = "everything")]
+        Call::Share { phase, share } => kernel::run_share(&plan, level, phase, share, inputs, outputs)?,
+        #[cfg(feature = "everything")]
+        Call::Tile { phase, share, tile } => {
+            let tile = plan.tiles(phase, share).nth(tile).ok_or(Refusal::Malformed)?;
+            kernel::run_tile(&plan, level, &tile, inputs, outputs)?;
+        }
+    }
     Ok(())
 }

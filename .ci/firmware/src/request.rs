@@ -1,7 +1,9 @@
 //! What the outside world asks for, and the memory it brings.
 
 use ubtile_kernels::{Level, RunError, Values, ValuesMut};
-use ubtile_tiling::{Capabilities, ContractError, Dtype, Dtypes, MAX_RANK, PlanError, PlanOptions, TargetSpec, TensorDesc};
+use ubtile_tiling::{
+    Capabilities, ContractError, Dtype, Dtypes, MAX_RANK, PlanError, PlanOptions, TargetSpec, TensorDesc,
+};
 
 /// Laid out by `memory.ld`.
 mod symbol {

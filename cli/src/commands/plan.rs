@@ -3,10 +3,10 @@
 use serde::Serialize;
 use ubtile_tiling::{Bound, Choice, Phase, Price, Problem, Region, TilingPlan};
 
-use crate::args::{Attributes, ContractArgs, PlanArgs};
+use crate::args::{Attributes, PlanArgs};
 use crate::error::Error;
 use crate::output::{self, Format, Report, TensorReport};
-use crate::planning::{self, Summary};
+use crate::planning;
 use crate::problem::{Known, problem};
 use crate::tensors::Input;
 use crate::threads::Threads;
@@ -99,14 +99,14 @@ pub(crate) fn run(attributes: &Attributes, args: &PlanArgs, format: Format) -> R
 
 fn report(problem: &Problem, plan: &TilingPlan, args: &PlanArgs) -> Plan {
     let contract = &args.contract;
-    let Summary { target, block_dim, workspace } = planning::summary(plan);
-    let Explained { phases, choices, prices } = explain(plan);
+    let route = contract.product.and_then(|product| problem.vendor_route(product, contract.edition));
+    let (target, workspace) = (plan.target(), plan.workspace());
     Plan {
         soc: None,
         scheme: "native",
         tiling_key: None,
-        block_dim,
-        workspace_bytes: workspace.bytes(),
+        block_dim: plan.block_dim(),
+        workspace_bytes: plan.workspace_bytes(),
         kernel_workspace_bytes: None,
         aclnn_workspace_bytes: None,
         workspace_regions: workspace.regions().iter().map(RegionReport::new).collect(),
@@ -114,7 +114,7 @@ fn report(problem: &Problem, plan: &TilingPlan, args: &PlanArgs) -> Plan {
         operator: problem.operator().name(),
         product: contract.product.map(|product| product.name()),
         edition: contract.edition.name(),
-        vendor_route: vendor_route(problem, contract),
+        vendor_route: route.map(|route| route.name()),
         target: TargetReport {
             name: args.planning.target.clone(),
             cores: target.cores,
@@ -122,90 +122,29 @@ fn report(problem: &Problem, plan: &TilingPlan, args: &PlanArgs) -> Plan {
             block_bytes: target.block_bytes,
             vector_bytes: target.vector_bytes,
         },
-        tensors: planning::tensors(problem).iter().map(TensorReport::of_slot).collect(),
-        early_success: early_success(problem),
-        phases,
-        choices,
-        prices,
+        tensors: problem.tensors().map(|slot| TensorReport::of_slot(&slot)).collect(),
+        early_success: problem.early_success().map(|why| why.to_string()),
+        phases: phases(plan),
+        choices: plan.choices().map(|choice| ChoiceReport::new(&choice)).collect(),
+        prices: plan.prices().map(|Price { name, paid, unlimited }| PriceReport { name, paid, unlimited }).collect(),
     }
-}
-
-fn vendor_route(problem: &Problem, contract: &ContractArgs) -> Option<&'static str> {
-    let (product, edition) = (contract.product?, contract.edition);
-    let route = match problem {
-        Problem::GridSampler2dBackward(problem) => problem.vendor_route(product, edition),
-        Problem::MaxUnpool2dBackward(problem) => problem.vendor_route(product, edition),
-        Problem::ReplicationPad2dBackward(problem) => problem.vendor_route(product, edition),
-        Problem::Im2colBackward(problem) => problem.vendor_route(product, edition),
-    };
-    route.map(|route| route.name())
-}
-
-fn early_success(problem: &Problem) -> Option<String> {
-    let why = match problem {
-        Problem::GridSampler2dBackward(problem) => problem.early_success(),
-        Problem::MaxUnpool2dBackward(problem) => problem.early_success(),
-        Problem::ReplicationPad2dBackward(problem) => problem.early_success(),
-        Problem::Im2colBackward(problem) => problem.early_success(),
-    };
-    why.map(|why| why.to_string())
 }
 
 /// Tiles of all phases; `None` where there are too many to count.
 pub(crate) fn count_tiles(plan: &TilingPlan) -> Option<usize> {
-    explain(plan).phases.iter().map(|phase| phase.tiles).sum()
+    phases(plan).iter().map(|phase| phase.tiles).sum()
 }
 
-/// How the work is cut, and why.
-struct Explained {
-    phases: Vec<PhaseReport>,
-    choices: Vec<ChoiceReport>,
-    prices: Vec<PriceReport>,
-}
-
-fn explain(plan: &TilingPlan) -> Explained {
-    match plan {
-        TilingPlan::GridSampler2dBackward(plan) => {
-            let tiles = |phase, share| plan.tiles(phase, share).map(|tile| tile.local_bytes());
-            Explained::new(plan.phases(), tiles, plan.choices(), plan.prices())
-        }
-        TilingPlan::MaxUnpool2dBackward(plan) => {
-            let tiles = |phase, share| plan.tiles(phase, share).map(|tile| tile.local_bytes());
-            Explained::new(plan.phases(), tiles, plan.choices(), plan.prices())
-        }
-        TilingPlan::ReplicationPad2dBackward(plan) => {
-            let tiles = |phase, share| plan.tiles(phase, share).map(|tile| tile.local_bytes());
-            Explained::new(plan.phases(), tiles, plan.choices(), plan.prices())
-        }
-        TilingPlan::Im2colBackward(plan) => {
-            let tiles = |phase, share| plan.tiles(phase, share).map(|tile| tile.local_bytes());
-            Explained::new(plan.phases(), tiles, plan.choices(), plan.prices())
-        }
-    }
-}
-
-impl Explained {
-    fn new<T: Iterator<Item = usize>>(
-        phases: impl Iterator<Item = Phase>,
-        tiles: impl Fn(usize, usize) -> T,
-        choices: impl Iterator<Item = Choice>,
-        prices: impl Iterator<Item = Price>,
-    ) -> Self {
-        let phases = phases.enumerate().map(|(i, phase)| PhaseReport::new(phase, |share| tiles(i, share)));
-        Self {
-            phases: phases.collect(),
-            choices: choices.map(|choice| ChoiceReport::new(&choice)).collect(),
-            prices: prices.map(|Price { name, paid, unlimited }| PriceReport { name, paid, unlimited }).collect(),
-        }
-    }
+fn phases(plan: &TilingPlan) -> Vec<PhaseReport> {
+    plan.phases().enumerate().map(|(i, phase)| PhaseReport::new(plan, i, phase)).collect()
 }
 
 impl PhaseReport {
-    /// `tiles` gives the bytes of each tile of a share.
-    fn new<T: Iterator<Item = usize>>(Phase { name, shares }: Phase, tiles: impl Fn(usize) -> T) -> Self {
+    /// Walks the tiles of the phase number `i`.
+    fn new(plan: &TilingPlan, i: usize, Phase { name, shares }: Phase) -> Self {
         let (mut count, mut most, mut largest) = (0usize, 0, 0);
         for share in 0..shares.min(MOST_TILES) {
-            let in_share = tiles(share).take(MOST_TILES + 1 - count).fold(0, |n, bytes| {
+            let in_share = plan.tile_bytes(i, share).take(MOST_TILES + 1 - count).fold(0, |n, bytes| {
                 largest = largest.max(bytes);
                 n + 1
             });

@@ -51,8 +51,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let mut file = Input::open(&args.input)?;
     let described = problem(attributes, &Known::in_file(operator, &mut file)?, &args.contract)?;
     let plan = planning::plan(&described.problem, &args.planning, threads.0)?;
-    let summary = planning::summary(&plan);
-    let slots = planning::tensors(&described.problem);
+    let slots: Vec<_> = described.problem.tensors().collect();
     let output = args.output.as_deref().map(|path| {
         let dtypes = described.outputs.iter().map(|(tensor, desc)| (*tensor, desc.dtype));
         Output::create(path, dtypes)
@@ -65,7 +64,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     for slot in slots.iter().filter(|slot| slot.output) {
         outputs.push((*slot, memory(slot.span.saturating_mul(slot.dtype.size()))?));
     }
-    let mut workspace = memory(summary.workspace.bytes())?;
+    let mut workspace = memory(plan.workspace_bytes())?;
 
     let time_ms = {
         let _progress = Progress::new(format!("computing {operator}"));
@@ -95,7 +94,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
         edition: args.contract.edition.name(),
         level: args.level.name(),
         threads: threads.0.get(),
-        block_dim: summary.block_dim,
+        block_dim: plan.block_dim(),
         workspace_bytes: workspace.len(),
         outputs: described.outputs.iter().map(|(tensor, desc)| TensorReport::new(*tensor, desc)).collect(),
         out: args.output.as_ref().map(|path| path.display().to_string()),

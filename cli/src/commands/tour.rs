@@ -13,7 +13,6 @@ use crate::commands::plan::count_tiles;
 use crate::compute::compute;
 use crate::error::Error;
 use crate::output::{self, Format, Report, sizes};
-use crate::planning;
 use crate::progress::Progress;
 use crate::threads::Threads;
 
@@ -68,12 +67,12 @@ pub(crate) fn run(format: Format) -> Result<(), Error> {
 
 fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
     let Case { problem, inputs, expected } = case;
-    let plan = planning::plan_for(problem, &TargetSpec::host(threads.0.get()), &PlanOptions::default())
+    let plan = ubtile_tiling::plan(problem, &TargetSpec::host(threads.0.get()), &PlanOptions::default())
         .map_err(|e| Error::Unusable(e.to_string()))?;
-    let slots = planning::tensors(problem);
+    let slots: Vec<_> = problem.tensors().collect();
     let mut results: Vec<(TensorSlot, Data)> =
         slots.iter().filter(|slot| slot.output).map(|slot| (*slot, problems::output(Some(*slot)))).collect();
-    let workspace_bytes = planning::summary(&plan).workspace.bytes();
+    let workspace_bytes = plan.workspace_bytes();
     let mut workspace = vec![0; workspace_bytes];
 
     let inputs: Vec<_> = slots
@@ -176,7 +175,7 @@ fn case(operator: Operator) -> Result<Case, Error> {
 
 /// Dtype and shapes: `f32 grad_output 2x32x64x64 -> out 2x3x4x5`.
 fn describe(problem: &Problem) -> String {
-    let slots = planning::tensors(problem);
+    let slots: Vec<_> = problem.tensors().collect();
     let list = |output: bool| {
         let of = slots.iter().filter(|slot| slot.output == output);
         of.map(|slot| format!("{} {}", slot.tensor, sizes(slot.shape.as_slice()))).collect::<Vec<_>>().join(", ")

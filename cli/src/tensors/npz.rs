@@ -1,7 +1,7 @@
 //! `.npz`: numpy's zip archive with one array in each member.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ubtile_tiling::{Dtype, TensorDesc};
@@ -103,7 +103,16 @@ pub(super) fn stores(dtype: Dtype) -> bool {
 }
 
 /// Writes an archive, uncompressed.
-pub(super) fn write(file: impl Write + Seek, tensors: &[Stored<'_>]) -> Result<(), ZipError> {
+pub(super) fn write(file: impl Write + Seek, tensors: &[Stored<'_>]) -> io::Result<()> {
+    let mut file = Sticky { file, failure: None, position: 0, end: 0 };
+    let written = write_members(&mut file, tensors);
+    match file.failure {
+        Some(failure) => Err(failure),
+        None => written.map_err(io::Error::from).and_then(|()| file.file.flush()),
+    }
+}
+
+fn write_members(file: impl Write + Seek, tensors: &[Stored<'_>]) -> Result<(), ZipError> {
     let mut archive = ZipWriter::new(file);
     for Stored { tensor, desc, bytes } in tensors {
         let Some(descr) = npy::descr(desc.dtype) else { continue };
@@ -114,6 +123,53 @@ pub(super) fn write(file: impl Write + Seek, tensors: &[Stored<'_>]) -> Result<(
         archive.write_all(&npy::header(descr, &desc.shape))?;
         archive.write_all(bytes)?;
     }
-    archive.finish()?.flush()?;
-    Ok(())
+    archive.finish().map(|_| ())
+}
+
+/// Remembers the first failure and then pretends to write: the archive's destructor tries to complete the file, and what fails
+/// there it prints.
+struct Sticky<W> {
+    file: W,
+    failure: Option<io::Error>,
+    /// Where the next byte goes, and one past the last: what is pretended must be consistent.
+    position: u64,
+    end: u64,
+}
+
+impl<W> Sticky<W> {
+    fn attempt<T: Copy>(&mut self, pretended: T, operation: impl FnOnce(&mut W) -> io::Result<T>) -> T {
+        if self.failure.is_some() {
+            return pretended;
+        }
+        operation(&mut self.file).unwrap_or_else(|e| {
+            self.failure = Some(e);
+            pretended
+        })
+    }
+}
+
+impl<W: Write> Write for Sticky<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.attempt(bytes.len(), |file| file.write(bytes));
+        self.position += written as u64;
+        self.end = self.end.max(self.position);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt((), W::flush);
+        Ok(())
+    }
+}
+
+impl<W: Seek> Seek for Sticky<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => position,
+            SeekFrom::Current(by) => self.position.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        self.position = self.attempt(position, |file| file.seek(to));
+        Ok(self.position)
+    }
 }

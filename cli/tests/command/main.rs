@@ -3,6 +3,7 @@
 mod failures;
 mod files;
 mod plan;
+mod products;
 mod run;
 mod tables;
 
@@ -27,7 +28,9 @@ fn output(folder: &Path, args: &str) -> Output {
 fn ok(folder: &Path, args: &str) -> String {
     let Output { status, stdout, stderr } = output(folder, args);
     assert!(status.success(), "ubtile {args}: {status}\n{}", String::from_utf8_lossy(&stderr));
-    assert!(stderr.is_empty(), "ubtile {args}: {}", String::from_utf8_lossy(&stderr));
+    // A slow machine is told what it is busy with.
+    let stderr = String::from_utf8(stderr).expect("text on stderr");
+    assert!(stderr.lines().all(|line| line.starts_with("ubtile: ")), "ubtile {args}: {stderr}");
     String::from_utf8(stdout).expect("text on stdout")
 }
 

@@ -1,6 +1,5 @@
 //! Runs of MaxUnpool2dBackward.
 
-use arbitrary::{Result, Unstructured};
 use ubtile_kernels::RunError;
 use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel};
 use ubtile_testkit::{Data, IndexFill, Rng, problems, reference};
@@ -8,11 +7,6 @@ use ubtile_tiling::Tensor;
 use ubtile_tiling::max_unpool2d_backward::{Problem, plan};
 
 use super::{Setup, Threads, judge, values, values_mut};
-
-/// Any kind of indices.
-pub fn indices(u: &mut Unstructured<'_>) -> Result<IndexFill> {
-    u.choose(&[IndexFill::Permutation, IndexFill::Duplicates, IndexFill::OutOfRange]).copied()
-}
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup, indices: IndexFill) {

@@ -37,7 +37,7 @@ fn last_cell<A: Real>() -> A {
 
 /// Where points lie that mix no pixel: nothing else is as far to the left.
 fn nowhere<A: Real>() -> A {
-    -(last_cell::<A>() + last_cell())
+    -(last_cell::<A>() + last_cell::<A>())
 }
 
 /// Whether a point with this cell mixes any pixel.
@@ -80,10 +80,10 @@ impl<A: Real> Axis<A> {
             (zero - one, size)
         } else {
             // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
-            (splat(isa, -last_cell::<A>()), splat(isa, last_cell()))
+            (splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>()))
         };
         let inside = low.le(at).and(at.lt(high));
-        let at = Vector::select(inside, at, splat(isa, nowhere()));
+        let at = Vector::select(inside, at, splat(isa, nowhere::<A>()));
         let floor = at.floor();
         if self.nearest {
             return Positions { at, cell: nearest_even::<S, A>(isa, at, floor), multiplier: zero };

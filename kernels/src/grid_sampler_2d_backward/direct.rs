@@ -5,14 +5,13 @@ use core::ops::Range;
 use ubtile_tiling::grid_sampler_2d_backward::CHANNEL_BLOCK;
 
 use super::bicubic::Bicubic;
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Each, Sums, Window};
-use super::coordinates::splat;
+use super::cells::{ABSENT, Axes, CHUNK, Cells, Sums, Window};
 use super::gradient::{Lanes, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use crate::element::Element;
+use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
-use crate::view::Row;
 
 /// One image with some of its channels.
 #[derive(Debug)]
@@ -41,49 +40,78 @@ pub(crate) struct PixelSums<'a, A> {
     pub(crate) channels: Range<usize>,
 }
 
-impl<T: Element> Direct<'_, T> {
-    /// Gives `grid_grad` the gradients of `points`.
+/// Gives `grid_grad` the gradients of points.
+#[derive(Debug)]
+pub(crate) struct Gradients<'a, 'b, T: Element> {
+    pub(crate) image: &'b Direct<'a, T>,
+    pub(crate) points: Range<usize>,
+    /// Whether they depend on the image.
+    pub(crate) reads: bool,
+    pub(crate) grid_grad: GridGrad<'b, T>,
+}
+
+/// Adds what points give the pixels of a window.
+#[derive(Debug)]
+pub(crate) struct Scatter<'a, 'b, T: Element> {
+    pub(crate) image: &'b Direct<'a, T>,
+    pub(crate) points: Range<usize>,
+    pub(crate) sums: PixelSums<'b, T::Acc>,
+}
+
+impl<T: Element> Kernel for Gradients<'_, '_, T> {
+    type Output = ();
+
     #[inline(always)]
-    pub(crate) fn gradients<S: Isa>(&self, isa: S, points: Range<usize>, reads: bool, grid_grad: &mut GridGrad<'_, T>) {
-        for first in points.clone().step_by(CHUNK) {
-            let count = points.end.wrapping_sub(first).min(CHUNK);
-            let cells = self.axes.cells(isa, &self.grid, first, count);
+    fn run<S: Isa>(mut self, isa: S) {
+        let image = self.image;
+        for first in self.points.clone().step_by(CHUNK) {
+            let count = self.points.end.wrapping_sub(first).min(CHUNK);
+            let cells = image.axes.cells(isa, &image.grid, first, count);
             let mut sums = [[T::Acc::default(); 2]; CHUNK];
-            if reads {
-                for c in (0..self.channels).step_by(CHANNEL_BLOCK.get()) {
-                    let channels = c..c.saturating_add(CHANNEL_BLOCK.get()).min(self.channels);
-                    match &self.bicubic {
-                        Some(bicubic) => self.sixteen(bicubic, &cells, first, count, channels, &mut sums),
-                        None => self.four(isa, &cells, first, count, channels, &mut sums),
-                    }
+            for c in (0..if self.reads { image.channels } else { 0 }).step_by(CHANNEL_BLOCK.get()) {
+                let channels = c..c.saturating_add(CHANNEL_BLOCK.get()).min(image.channels);
+                match &image.bicubic {
+                    Some(bicubic) => image.sixteen(bicubic, &cells, first, count, channels, &mut sums),
+                    None => image.four(isa, &cells, first, count, channels, &mut sums),
                 }
             }
-            grid_grad.put(&cells, first, count, &sums);
+            self.grid_grad.put(&cells, first, count, &sums);
         }
     }
+}
 
-    /// `grad_output` of a chunk of points in a channel.
+impl<T: Element> Kernel for Scatter<'_, '_, T> {
+    type Output = ();
+
     #[inline(always)]
-    fn load<S: Isa>(&self, isa: S, first: usize, count: usize, channel: usize) -> Each<T::Acc> {
-        let mut values = [T::Acc::default(); CHUNK];
-        let mut to = values.get_mut(..count).unwrap_or(&mut []);
-        let mut rest = first..first.wrapping_add(count);
-        while !rest.is_empty() {
-            let (offset, run) = self.grad_output.run(&rest, CHUNK);
-            let run = run.max(1);
-            rest.start = rest.start.wrapping_add(run);
-            let from = offset.wrapping_add(channel.wrapping_mul(self.grad_output.channel));
-            let row = Row::new(self.grad_output.data.get(from..).unwrap_or(&[]), self.grad_output.column);
-            let Some((now, later)) = core::mem::take(&mut to).split_at_mut_checked(run) else { break };
-            let lanes = <T::Acc as Real>::V::<S>::LANES;
-            for (k, to) in now.chunks_mut(lanes).enumerate() {
-                row.load(isa, k.wrapping_mul(lanes), to.len()).store(to);
+    fn run<S: Isa>(self, isa: S) {
+        let Self { image, points, mut sums } = self;
+        for first in points.clone().step_by(CHUNK) {
+            let count = points.end.wrapping_sub(first).min(CHUNK);
+            let cells = image.axes.cells(isa, &image.grid, first, count);
+            let mut corners = [[ABSENT; 4]; CHUNK];
+            if image.bicubic.is_none() {
+                corners = cells.corners(&sums.window, count);
+                // A window may be a small part of the image.
+                if corners.iter().flatten().all(|&at| at >= ABSENT) {
+                    continue;
+                }
             }
-            to = later;
+            let weights = cells.weights();
+            for k in 0..count {
+                let point = image.grad_output.offset(first.wrapping_add(k));
+                if let Some(bicubic) = &image.bicubic {
+                    let Some(taps) = bicubic.taps(&cells, k) else { continue };
+                    sums.add(image, point, &taps.offsets(&sums.window), &taps.weights());
+                } else if let (Some(corners), Some(weights)) = (corners.get(k), weights.get(k)) {
+                    sums.add(image, point, corners, weights);
+                }
+            }
         }
-        values
     }
+}
 
+impl<T: Element> Direct<'_, T> {
     /// Adds the sum over a block of channels, each point's four pixels a vector of points at a time.
     #[inline(always)]
     fn four<S: Isa>(
@@ -96,11 +124,19 @@ impl<T: Element> Direct<'_, T> {
         sums: &mut Sums<T::Acc>,
     ) {
         let corners = cells.corners(&self.image, count);
-        let step = <T::Acc as Real>::V::<S>::LANES;
+        let lanes = <T::Acc as Real>::V::<S>::LANES;
         let zero = T::Acc::default();
+        let mut points = [0; CHUNK];
+        for (k, point) in points.iter_mut().enumerate().take(count) {
+            *point = self.grad_output.offset(first.wrapping_add(k));
+        }
         let (mut along_x, mut along_y) = ([[zero; CHUNK]; 8], [[zero; CHUNK]; 8]);
         for (c, lane) in channels.zip((0..8).cycle()) {
-            let go = self.load(isa, first, count, c);
+            let mut go = [zero; CHUNK];
+            let channel = c.wrapping_mul(self.grad_output.channel);
+            for (go, &point) in go.iter_mut().zip(&points).take(count) {
+                *go = self.grad_output.widen(point.wrapping_add(channel));
+            }
             let base = self.input.base.wrapping_add(c.wrapping_mul(self.input.channel));
             let [mut nw, mut ne, mut sw, mut se] = [[zero; CHUNK]; 4];
             let pixels = nw.iter_mut().zip(&mut ne).zip(sw.iter_mut().zip(&mut se));
@@ -109,16 +145,20 @@ impl<T: Element> Direct<'_, T> {
                 (*sw, *se) = (self.input.widen(base.wrapping_add(c)), self.input.widen(base.wrapping_add(d)));
             }
             let (Some(sum_x), Some(sum_y)) = (along_x.get_mut(lane), along_y.get_mut(lane)) else { continue };
-            for at in (0..CHUNK).step_by(step) {
-                let go = vector(isa, &go, at);
-                let (nw, ne) = (vector(isa, &nw, at), vector(isa, &ne, at));
-                let (sw, se) = (vector(isa, &sw, at), vector(isa, &se, at));
-                let (bx, ax) = (vector(isa, &cells.x.before, at), vector(isa, &cells.x.after, at));
-                let (by, ay) = (vector(isa, &cells.y.before, at), vector(isa, &cells.y.after, at));
-                let x = vector::<S, T::Acc>(isa, sum_x, at) + go * ((ne - nw) * by + (se - sw) * ay);
-                let y = vector::<S, T::Acc>(isa, sum_y, at) + go * ((sw - nw) * bx + (se - ne) * ax);
-                x.store(sum_x.get_mut(at..).unwrap_or(&mut []));
-                y.store(sum_y.get_mut(at..).unwrap_or(&mut []));
+            let sums = sum_x.chunks_exact_mut(lanes).zip(sum_y.chunks_exact_mut(lanes)).zip(go.chunks_exact(lanes));
+            let north = nw.chunks_exact(lanes).zip(ne.chunks_exact(lanes));
+            let south = sw.chunks_exact(lanes).zip(se.chunks_exact(lanes));
+            let before = cells.x.before.chunks_exact(lanes).zip(cells.y.before.chunks_exact(lanes));
+            let after = cells.x.after.chunks_exact(lanes).zip(cells.y.after.chunks_exact(lanes));
+            let vectors = sums.zip(north.zip(south)).zip(before.zip(after));
+            for ((((sum_x, sum_y), go), ((nw, ne), (sw, se))), ((bx, by), (ax, ay))) in vectors {
+                let go = vector::<S, T::Acc>(isa, go);
+                let (nw, ne) = (vector::<S, T::Acc>(isa, nw), vector::<S, T::Acc>(isa, ne));
+                let (sw, se) = (vector::<S, T::Acc>(isa, sw), vector::<S, T::Acc>(isa, se));
+                let x = (ne - nw) * vector::<S, T::Acc>(isa, by) + (se - sw) * vector::<S, T::Acc>(isa, ay);
+                let y = (sw - nw) * vector::<S, T::Acc>(isa, bx) + (se - ne) * vector::<S, T::Acc>(isa, ax);
+                (vector::<S, T::Acc>(isa, sum_x) + go * x).store(sum_x);
+                (vector::<S, T::Acc>(isa, sum_y) + go * y).store(sum_y);
             }
         }
         for (k, (sum, corners)) in sums.iter_mut().zip(&corners).enumerate().take(count) {
@@ -168,59 +208,26 @@ impl<T: Element> Direct<'_, T> {
             *y = *y + halve(of_y);
         }
     }
-
-    /// Adds what `points` give the pixels of a window.
-    #[inline(always)]
-    pub(crate) fn scatter<S: Isa>(&self, isa: S, points: Range<usize>, sums: &mut PixelSums<'_, T::Acc>) {
-        for first in points.clone().step_by(CHUNK) {
-            let count = points.end.wrapping_sub(first).min(CHUNK);
-            let cells = self.axes.cells(isa, &self.grid, first, count);
-            if let Some(bicubic) = &self.bicubic {
-                for k in 0..count {
-                    let Some(taps) = bicubic.taps(&cells, k) else { continue };
-                    let (offsets, weights) = (taps.offsets(&sums.window), taps.weights());
-                    let point = self.grad_output.offset(first.wrapping_add(k));
-                    for c in sums.channels.clone() {
-                        let at = point.wrapping_add(c.wrapping_mul(self.grad_output.channel));
-                        sums.add(c, &offsets, &weights, self.grad_output.widen(at));
-                    }
-                }
-                continue;
-            }
-            let corners = cells.corners(&sums.window, count);
-            if corners.iter().flatten().all(|&at| at >= ABSENT) {
-                continue;
-            }
-            let weights = cells.weights();
-            for c in sums.channels.clone() {
-                let go = self.load(isa, first, count, c);
-                for ((corners, weights), &go) in corners.iter().zip(&weights).zip(&go).take(count) {
-                    sums.add(c, corners, weights, go);
-                }
-            }
-        }
-    }
 }
 
 impl<A: Real> PixelSums<'_, A> {
-    /// Adds a point's gradient to its pixels in a channel.
+    /// Adds what the point whose `grad_output` begins at `point` gives its pixels in each channel.
     #[inline(always)]
-    fn add(&mut self, channel: usize, offsets: &[usize], weights: &[A], grad_output: A) {
-        let index = channel.wrapping_sub(self.channels.start);
-        let base = self.base.wrapping_add(index.wrapping_mul(self.channel));
-        for (&at, &weight) in offsets.iter().zip(weights) {
-            if let Some(sum) = self.data.get_mut(base.wrapping_add(at)) {
-                *sum = *sum + weight * grad_output;
+    fn add<T: Element<Acc = A>>(&mut self, image: &Direct<'_, T>, point: usize, offsets: &[usize], weights: &[A]) {
+        let mut base = self.base;
+        for c in self.channels.clone() {
+            let go = image.grad_output.widen(point.wrapping_add(c.wrapping_mul(image.grad_output.channel)));
+            for (&at, &weight) in offsets.iter().zip(weights) {
+                if let Some(sum) = self.data.get_mut(base.wrapping_add(at)) {
+                    *sum = *sum + weight * go;
+                }
             }
+            base = base.wrapping_add(self.channel);
         }
     }
 }
 
-/// Lanes `at..` of a chunk.
 #[inline(always)]
-fn vector<S: Isa, A: Real>(isa: S, values: &Each<A>, at: usize) -> A::V<S> {
-    match values.get(at..) {
-        Some(values) => Vector::load(isa, values),
-        None => splat(isa, A::default()),
-    }
+fn vector<S: Isa, A: Real>(isa: S, values: &[A]) -> A::V<S> {
+    Vector::load(isa, values)
 }

@@ -58,12 +58,11 @@ pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
         for (at, go) in groups::<A, GROUP>(grad_output).enumerate() {
-            let at = at.wrapping_mul(GROUP).wrapping_add(j);
             let (mut along_x, mut along_y) = (splat(isa, A::default()), splat(isa, A::default()));
             for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes)) {
                 let [v0, v1, v2, v3] = pixels;
-                let (v0, v1) = (load_at::<S, A>(isa, v0, at), load_at::<S, A>(isa, v1, at));
-                let (v2, v3) = (load_at::<S, A>(isa, v2, at), load_at::<S, A>(isa, v3, at));
+                let (v0, v1) = (load_group::<S, A, GROUP>(isa, v0, at, j), load_group::<S, A, GROUP>(isa, v1, at, j));
+                let (v2, v3) = (load_group::<S, A, GROUP>(isa, v2, at, j), load_group::<S, A, GROUP>(isa, v3, at, j));
                 along_x = along_x + splat(isa, *weight) * line::<S, A>(isa, columns.slopes, v0, v1, v2, v3);
                 along_y = along_y + splat(isa, *slope) * line::<S, A>(isa, columns.weights, v0, v1, v2, v3);
             }
@@ -86,9 +85,13 @@ fn line<S: Isa, A: Real>(isa: S, factors: [A; 4], v0: A::V<S>, v1: A::V<S>, v2: 
     (front + v2 * splat(isa, c2)) + v3 * splat(isa, c3)
 }
 
+/// A vector of group `at` of a pixel; zeros where it has no such group.
 #[inline(always)]
-fn load_at<S: Isa, A: Real>(isa: S, from: &[A], at: usize) -> A::V<S> {
-    Vector::load(isa, from.get(at..).unwrap_or(&[]))
+fn load_group<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &[A], at: usize, j: usize) -> A::V<S> {
+    match pixel.as_chunks::<GROUP>().0.get(at) {
+        Some(group) => load::<S, A, GROUP>(isa, group, j),
+        None => splat(isa, A::default()),
+    }
 }
 
 #[inline(always)]

@@ -7,14 +7,59 @@ use core::ops::Range;
 use super::coordinates::splat;
 use super::planes::Planes;
 use crate::element::Element;
+use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
-use crate::view::Row;
 
-/// Positions staged before the next channels are: a cache line of each plane, a multiple of every vector.
-const STEP: usize = 16;
+/// Positions staged before the next channels are: a cache line of each plane.
+const STAGE_STEP: usize = 16;
+/// Positions brought back before the next channels are: a few lines of each plane, which some processors write faster.
+const UNSTAGE_STEP: usize = 64;
 
-/// Writes channels `0..channels` of `positions` to `staged`, which begins with the first of them. `pitch` is a multiple of the
-/// level's vectors.
+/// Writes channels `0..channels` of `positions` to `staged`, which begins with the first of them.
+#[derive(Debug)]
+pub(crate) struct Stage<'a, T: Element> {
+    pub(crate) planes: Planes<&'a [T]>,
+    pub(crate) channels: usize,
+    pub(crate) positions: Range<usize>,
+    pub(crate) staged: &'a mut [T::Acc],
+    pub(crate) pitch: usize,
+}
+
+/// Writes some channels of `staged`, which begins with the first of `positions`, to planes, the first of which is channel 0.
+#[derive(Debug)]
+pub(crate) struct Unstage<'a, T: Element> {
+    pub(crate) staged: &'a [T::Acc],
+    pub(crate) pitch: usize,
+    pub(crate) planes: Planes<&'a mut [T]>,
+    pub(crate) channels: Range<usize>,
+    pub(crate) positions: Range<usize>,
+}
+
+impl<T: Element> Kernel for Stage<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { planes, channels, positions, staged, pitch } = self;
+        // A pixel of up to four channels takes vectors of at most four lanes.
+        if pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 {
+            stage(isa, &planes, channels, positions, staged, pitch);
+        } else {
+            stage(isa.quad(), &planes, channels, positions, staged, pitch);
+        }
+    }
+}
+
+impl<T: Element> Kernel for Unstage<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        if self.pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 { unstage(isa, self) } else { unstage(isa.quad(), self) }
+    }
+}
+
+/// As [`Stage`]. `pitch` is a multiple of the level's vectors.
 #[inline(always)]
 pub(crate) fn stage<S: Isa, T: Element>(
     isa: S,
@@ -27,91 +72,86 @@ pub(crate) fn stage<S: Isa, T: Element>(
     let lanes = <T::Acc as Real>::V::<S>::LANES;
     let (first, mut rest) = (positions.start, positions);
     while !rest.is_empty() {
-        let (from, count) = planes.run(&rest, STEP);
+        let (from, count) = planes.run(&rest, STAGE_STEP);
         let to = rest.start.wrapping_sub(first).wrapping_mul(pitch);
         rest.start = rest.start.wrapping_add(count.max(1));
+        let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
         for c in (0..pitch).step_by(lanes) {
-            for p in (0..count).step_by(lanes) {
-                let from = from.wrapping_add(p.wrapping_mul(planes.column));
+            for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]
                     |k| {
                         let channel = c.wrapping_add(k);
-                        if channel >= channels {
-                            return splat(isa, T::Acc::default());
+                        let at = from.wrapping_add(p).wrapping_add(channel.wrapping_mul(planes.channel));
+                        match planes.data.get(at..at.wrapping_add(lanes)) {
+                            Some(values) if channel < channels => T::load(isa, values),
+                            _ => splat(isa, T::Acc::default()),
                         }
-                        let at = from.wrapping_add(channel.wrapping_mul(planes.channel));
-                        Row::new(planes.data.get(at..).unwrap_or(&[]), planes.column).load(isa, 0, lanes)
                     },
                     #[inline(always)]
                     |k, v| {
-                        let position = p.wrapping_add(k);
-                        let at = to.wrapping_add(position.wrapping_mul(pitch)).wrapping_add(c);
-                        if position < count && let Some(to) = staged.get_mut(at..at.wrapping_add(lanes)) {
+                        let at = to.wrapping_add(p.wrapping_add(k).wrapping_mul(pitch)).wrapping_add(c);
+                        if let Some(to) = staged.get_mut(at..at.wrapping_add(lanes)) {
                             v.store(to);
                         }
                     },
                 );
             }
         }
-    }
-}
-
-/// Writes `staged`, which begins with the first of `positions`, to channels `0..channels` of them.
-#[inline(always)]
-pub(crate) fn unstage<S: Isa, T: Element>(
-    isa: S,
-    staged: &[T::Acc],
-    pitch: usize,
-    planes: &mut Planes<&mut [T]>,
-    channels: usize,
-    positions: Range<usize>,
-) {
-    let lanes = <T::Acc as Real>::V::<S>::LANES;
-    let (first, mut rest) = (positions.start, positions);
-    while !rest.is_empty() {
-        let (to, count) = planes.run(&rest, STEP);
-        let from = rest.start.wrapping_sub(first).wrapping_mul(pitch);
-        rest.start = rest.start.wrapping_add(count.max(1));
-        for c in (0..channels).step_by(lanes) {
-            for p in (0..count).step_by(lanes) {
-                let from = from.wrapping_add(p.wrapping_mul(pitch)).wrapping_add(c);
-                let to = to.wrapping_add(p.wrapping_mul(planes.column));
-                let run = lanes.min(count.wrapping_sub(p));
-                <T::Acc as Real>::V::<S>::transpose(
-                    #[inline(always)]
-                    |k| {
-                        let at = from.wrapping_add(k.wrapping_mul(pitch));
-                        Vector::load(isa, staged.get(at..).unwrap_or(&[]))
-                    },
-                    #[inline(always)]
-                    |k, v| {
-                        let channel = c.wrapping_add(k);
-                        if channel < channels {
-                            let at = to.wrapping_add(channel.wrapping_mul(planes.channel));
-                            put(isa, v, planes.data.get_mut(at..).unwrap_or(&mut []), planes.column, run);
-                        }
-                    },
-                );
+        for p in whole..count {
+            let (from, to) = (from.wrapping_add(p.wrapping_mul(planes.column)), to.wrapping_add(p.wrapping_mul(pitch)));
+            let values = staged.get_mut(to..to.wrapping_add(pitch)).unwrap_or(&mut []);
+            for (channel, to) in values.iter_mut().enumerate() {
+                let at = from.wrapping_add(channel.wrapping_mul(planes.channel));
+                *to = if channel < channels { planes.widen(at) } else { T::Acc::default() };
             }
         }
     }
 }
 
-/// Rounds and writes the first `count` lanes, `stride` elements apart.
 #[inline(always)]
-fn put<S: Isa, T: Element>(isa: S, v: <T::Acc as Real>::V<S>, to: &mut [T], stride: usize, count: usize) {
-    if stride == 1 {
-        if let Some(to) = to.get_mut(..count) {
-            T::store(isa, v, to);
+fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
+    let Unstage { staged, pitch, planes, channels, positions } = unstage;
+    let lanes = <T::Acc as Real>::V::<S>::LANES;
+    let (first, mut rest) = (positions.start, positions);
+    while !rest.is_empty() {
+        let (to, count) = planes.run(&rest, UNSTAGE_STEP);
+        let from = rest.start.wrapping_sub(first).wrapping_mul(pitch);
+        rest.start = rest.start.wrapping_add(count.max(1));
+        let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
+        for c in (0..channels.end).step_by(lanes) {
+            for p in (0..whole).step_by(lanes) {
+                let from = from.wrapping_add(p.wrapping_mul(pitch)).wrapping_add(c);
+                <T::Acc as Real>::V::<S>::transpose(
+                    #[inline(always)]
+                    |k| {
+                        let at = from.wrapping_add(k.wrapping_mul(pitch));
+                        match staged.get(at..at.wrapping_add(lanes)) {
+                            Some(values) => Vector::load(isa, values),
+                            None => splat(isa, T::Acc::default()),
+                        }
+                    },
+                    #[inline(always)]
+                    |k, v| {
+                        let channel = c.wrapping_add(k);
+                        let at = to.wrapping_add(p).wrapping_add(channel.wrapping_mul(planes.channel));
+                        if let (true, Some(to)) =
+                            (channels.contains(&channel), planes.data.get_mut(at..at.wrapping_add(lanes)))
+                        {
+                            T::store(isa, v, to);
+                        }
+                    },
+                );
+            }
         }
-        return;
-    }
-    let mut lanes = [T::Acc::default(); 8];
-    v.store(&mut lanes);
-    for (k, lane) in lanes.into_iter().enumerate().take(count) {
-        if let Some(to) = to.get_mut(k.wrapping_mul(stride)) {
-            *to = T::narrow(lane);
+        for p in whole..count {
+            let (from, to) = (from.wrapping_add(p.wrapping_mul(pitch)), to.wrapping_add(p.wrapping_mul(planes.column)));
+            for channel in channels.clone() {
+                let at = to.wrapping_add(channel.wrapping_mul(planes.channel));
+                if let (Some(&value), Some(to)) = (staged.get(from.wrapping_add(channel)), planes.data.get_mut(at)) {
+                    *to = T::narrow(value);
+                }
+            }
         }
     }
 }

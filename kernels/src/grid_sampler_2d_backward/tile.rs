@@ -5,14 +5,13 @@ use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
 
 use super::TileBoxes;
 use super::cells::Window;
-use super::direct::{Direct, PixelSums};
+use super::direct::{Direct, Gradients, PixelSums, Scatter};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::sources::Sources;
 use super::stored::Stored;
 use crate::RunError;
-use crate::level::Kernel;
-use crate::simd::Isa;
+use crate::level::Level;
 
 /// A tile and its boxes, checked.
 #[derive(Debug)]
@@ -64,11 +63,8 @@ impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
     }
 }
 
-impl<T: Stored> Kernel for OneTile<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
+impl<T: Stored> OneTile<'_, T> {
+    pub(crate) fn run(self, level: Level) {
         let (plan, tile, sources) = (self.sources.plan, self.tile, self.sources);
         let p = plan.problem();
         let (channels, points) = (length(tile.channels), length(tile.points));
@@ -86,8 +82,8 @@ impl<T: Stored> Kernel for OneTile<'_, T> {
             let out = Planes::new(self.grid_grad, 0, line, pairs);
             let totals = self.totals.as_chunks_mut::<2>().0;
             let (first, last) = (tile.channels[0] == 0, tile.channels[1] == p.c);
-            let mut gradient = GridGrad { out, totals, first_point: 0, first, last };
-            image.gradients(isa, 0..points, plan.reads_input(), &mut gradient);
+            let grid_grad = GridGrad { out, totals, first, last };
+            level.dispatch(Gradients { image: &image, points: 0..points, reads: plan.reads_input(), grid_grad });
         }
         if !p.want_input_grad {
             return;
@@ -96,13 +92,14 @@ impl<T: Stored> Kernel for OneTile<'_, T> {
         let channel = rows.wrapping_mul(p.wi);
         let all = channels.wrapping_mul(channel);
         let apart = plan.sums_apart();
-        let box_of_sums = if apart { Some(&mut *self.sums) } else { T::as_sums(&mut *self.input_grad) };
-        if let Some(data) = box_of_sums.and_then(|data| data.get_mut(..all)) {
+        let sums = if apart { Some(&mut *self.sums) } else { T::as_sums(&mut *self.input_grad) };
+        if let Some(data) = sums.and_then(|data| data.get_mut(..all)) {
             if tile.first_points {
                 data.fill(T::Acc::default());
             }
             let window = Window { first: [tile.rows[0], 0], size: [rows, p.wi], strides: [p.wi, 1] };
-            image.scatter(isa, 0..points, &mut PixelSums { data, base: 0, channel, window, channels: 0..channels });
+            let sums = PixelSums { data, base: 0, channel, window, channels: 0..channels };
+            level.dispatch(Scatter { image: &image, points: 0..points, sums });
         }
         if !tile.last_points {
             return;

@@ -1,7 +1,8 @@
 //! The sums of a box of output cells.
 //!
-//! Sums are made in a small buffer on the stack, some rows of the box at a time: for each tap in order, whole rows of windows
-//! are added to it. So `grad_output` is read in long runs, which the processor fetches ahead, and any dtype needs no more room.
+//! Sums are made in a buffer on the stack, as many rows of the box at a time as fit: for each tap in order, whole rows of
+//! windows are added to it. So `grad_output` is read in long runs, in the order of its bytes where a plane fits the buffer:
+//! many short ones, as a sum in registers would read, are several times slower. And all dtypes go the same way.
 
 use core::num::NonZeroUsize;
 
@@ -13,8 +14,10 @@ use crate::element::Element;
 use crate::simd::{Isa, Vector};
 use crate::values::ValuesMut;
 
-/// Size of the buffer in f64.
+/// Size of the buffer in f64: 16 KiB, half of a small level-1 cache; a plane of 56 x 56 f32 fits.
 pub(super) const ROOM: usize = 2048;
+/// Its size for small cores, which have no cache to use well and not much stack.
+pub(super) const SMALL_ROOM: usize = 256;
 
 /// One tile of a problem, with the tensors or boxes it works on.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +42,7 @@ struct Block {
 }
 
 impl<T: Element<Acc: Sums>> Job<'_, T> {
-    /// Adds everything up and writes it.
+    /// Adds everything up and writes it. `room` is the buffer.
     #[inline(always)]
     pub(super) fn run<S: Isa>(&self, isa: S, room: &mut [f64], out: &mut ValuesMut<'_>) {
         let sums: &mut [T::Acc] = bytemuck::try_cast_slice_mut(room).unwrap_or_default();
@@ -47,16 +50,16 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
         let Tile { rows: [y0, y1], columns: [x0, x1], .. } = self.tile;
         let stride = self.problem.stride[1];
         // As many cells of each run as fit; with a stride beyond that, runs of one cell.
-        let runs = stride.get().min(x1 - x0).min(sums.len() / lanes).max(1);
+        let runs = at_least_1(stride.get().min(x1.saturating_sub(x0)).min(sums.len() / lanes));
         let length = sums.len() / lanes / runs * lanes;
-        let columns = if runs < stride.get() { runs } else { runs * length };
+        let columns = if runs < stride { runs.get() } else { runs.get().saturating_mul(length) };
         let mut x = x0;
         while x < x1 {
             let end = x1.min(x.saturating_add(columns));
             let longest = (end - x - 1) / stride + 1;
             let pitch = longest.next_multiple_of(lanes);
-            let row_pitch = pitch * runs.min(end - x);
-            let rows = (sums.len() / row_pitch).max(1);
+            let row_pitch = pitch * runs.get().min(end - x);
+            let rows = (sums.len() / at_least_1(row_pitch)).max(1);
             let mut y = y0;
             while y < y1 {
                 let below = y1.min(y.saturating_add(rows));
@@ -68,12 +71,13 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
         }
     }
 
+    /// Adds up a part of the tile and writes it.
     #[inline(always)]
     fn block<S: Isa>(&self, isa: S, block: Block, sums: &mut [T::Acc], out: &mut ValuesMut<'_>) {
         let Geometry { dilation, padding, stride, columns: [lh, lw], .. } = *self.problem;
         let [i, j] = self.tile.taps;
         let Source { start, taps, windows, in_place, .. } = self.source;
-        self.begin(isa, block, sums, out);
+        self.begin(block, sums, out);
         for i in i[0]..i[1] {
             let rows = Reached::new(block.rows, padding[0], i.wrapping_mul(dilation[0].get()), stride[0], lh);
             if rows.count == 0 {
@@ -89,8 +93,11 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
                 }
                 let cell = columns.cell / stride[1];
                 let (number, span) = Span::new(isa, cell, cell + columns.count);
-                let column =
-                    if in_place { columns.window } else { (block.columns[0] + columns.cell - self.tile.columns[0]) / stride[1] };
+                let column = if in_place {
+                    columns.window
+                } else {
+                    (block.columns[0] + columns.cell - self.tile.columns[0]) / stride[1]
+                };
                 // Of the first vector's first lane, which may lie in front of the row.
                 let column = column.wrapping_sub(span.from);
                 let from = at.wrapping_add(j.wrapping_mul(taps[1])).wrapping_add(column.wrapping_mul(windows[1]));
@@ -108,7 +115,7 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
 
     /// Where the sums begin: at +0.0, or where the tile before this one left them.
     #[inline(always)]
-    fn begin<S: Isa>(&self, _: S, block: Block, sums: &mut [T::Acc], out: &ValuesMut<'_>) {
+    fn begin(&self, block: Block, sums: &mut [T::Acc], out: &ValuesMut<'_>) {
         if !self.tile.accumulates {
             let used = (block.rows[1] - block.rows[0]) * block.pitches[0];
             sums.get_mut(..used).unwrap_or_default().fill(T::Acc::default());
@@ -123,7 +130,7 @@ impl<T: Element<Acc: Sums>> Job<'_, T> {
         let Block { rows: [y0, y1], columns: [x0, x1], pitches } = block;
         let stride = self.problem.stride[1];
         for y in y0..y1 {
-            for first in 0..stride.get().min(x1 - x0) {
+            for first in 0..stride.get().min(x1.saturating_sub(x0)) {
                 let row = (y - self.tile.rows[0]).wrapping_mul(self.out_strides[0]);
                 let column = (x0 + first - self.tile.columns[0]).wrapping_mul(self.out_strides[1]);
                 let run = Run {
@@ -164,4 +171,9 @@ impl Reached {
 fn ceil_div(n: usize, by: NonZeroUsize) -> usize {
     // Most strides are 1, and a division is slow.
     if by == NonZeroUsize::MIN { n } else { n / by + usize::from(n % by != 0) }
+}
+
+#[inline(always)]
+fn at_least_1(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }

@@ -4,8 +4,10 @@ use core::num::NonZeroUsize;
 
 use bytemuck::Pod;
 
-use super::Inputs;
+use super::{Inputs, at_least_1};
 use crate::cast::{CHUNK, convert};
+use crate::simd::Isa;
+use crate::simd::baseline::Baseline;
 use crate::values::{Values, ValuesMut};
 
 /// Where the elements of a run lie in a tensor or box.
@@ -70,6 +72,8 @@ pub(super) struct Gather {
     pub(super) count: usize,
     /// Whether elements whose cell is not at hand stay as they are; else they become 0.
     pub(super) keeps: bool,
+    /// Offset and number of elements of `grad_output` to ask for on the way, as a later run will need them.
+    pub(super) ahead: [usize; 2],
 }
 
 impl Gather {
@@ -95,13 +99,10 @@ impl Gather {
     fn indexed<W: Pod, I: Index>(&self, inputs: Inputs<'_>, indices: &[I], out: &mut ValuesMut<'_>) -> Option<usize> {
         let data: &[W] = words(inputs.grad_output.bytes());
         let same = inputs.grad_output.dtype() == out.as_values().dtype();
-        let whole = !self.keeps && self.plane.cells == [0, self.plane.all] && self.plane.pitched.is_none();
-        if same && whole && self.indices.step == 1 && self.out.step == 1 {
-            let plane = data.get(self.plane.start..).and_then(|d| d.get(..self.plane.all)).unwrap_or(&[]);
-            let indices = indices.get(self.indices.start..).unwrap_or(&[]);
+        if same && self.is_whole() && self.out.step == 1 {
             let out: &mut [W] = words_mut(out.bytes_mut());
             let out = out.get_mut(self.out.start..).and_then(|o| o.get_mut(..self.count)).unwrap_or_default();
-            return gather(plane, indices, out);
+            return self.whole(0, data, indices, out);
         }
         let mut bad = None;
         for first in (0..self.count).step_by(CHUNK) {
@@ -131,6 +132,37 @@ impl Gather {
         bad
     }
 
+    /// Whether all cells are at hand, side by side, and so are the indices.
+    fn is_whole(&self) -> bool {
+        self.plane.cells == [0, self.plane.all] && self.plane.pitched.is_none() && self.indices.step == 1
+    }
+
+    /// Gathers elements from number `first` on where all [is whole](Self::is_whole). Gives the number of the first bad one.
+    fn whole<W: Pod, I: Index>(&self, first: usize, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
+        let plane = data.get(self.plane.start..).and_then(|d| d.get(..self.plane.all)).unwrap_or(&[]);
+        let indices = indices.get(self.indices.at(first)..).unwrap_or(&[]);
+        let line = 64 / size_of::<W>();
+        let [mut ahead, elements] = self.ahead;
+        // Spread over the run's chunks; nothing where the run's own elements meet fewer lines than there are.
+        let lines = Some(elements / line).filter(|&lines| lines <= self.count).unwrap_or(0);
+        let lines = lines.saturating_mul(CHUNK) / at_least_1(self.count);
+        ahead = ahead.wrapping_add(first / CHUNK * lines * line);
+        let mut bad = None;
+        for (number, (out, indices)) in out.chunks_mut(CHUNK).zip(indices.chunks(CHUNK)).enumerate() {
+            for (k, (to, index)) in out.iter_mut().zip(indices).enumerate() {
+                *to = plane.get(index.cell()).copied().unwrap_or_else(|| {
+                    bad = bad.or(Some(first + number * CHUNK + k));
+                    W::zeroed()
+                });
+            }
+            for _ in 0..lines {
+                Baseline.prefetch(data, ahead);
+                ahead = ahead.wrapping_add(line);
+            }
+        }
+        bad
+    }
+
     /// Gathers a chunk. Gives a bit for each element that is to be written, and the number of the first bad one.
     fn chunk<W: Pod, I: Index>(
         &self,
@@ -139,6 +171,10 @@ impl Gather {
         indices: &[I],
         cells: &mut [W; CHUNK],
     ) -> (u32, Option<usize>) {
+        if self.is_whole() {
+            let bad = self.whole(first, data, indices, cells.get_mut(..count).unwrap_or_default());
+            return (u32::MAX, bad);
+        }
         let (mut written, mut bad) = (0, None);
         for (k, cell) in cells.iter_mut().enumerate().take(count) {
             let index = indices.get(self.indices.at(first + k)).map_or(usize::MAX, |index| index.cell());
@@ -171,18 +207,6 @@ impl Gather {
 struct Chunk {
     first: usize,
     count: usize,
-}
-
-/// The usual case: the whole plane at hand, everything side by side, the same dtype.
-fn gather<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
-    let mut bad = None;
-    for (k, (to, index)) in out.iter_mut().zip(indices).enumerate() {
-        *to = plane.get(index.cell()).copied().unwrap_or_else(|| {
-            bad = bad.or(Some(k));
-            W::zeroed()
-        });
-    }
-    bad
 }
 
 /// A type of indices.

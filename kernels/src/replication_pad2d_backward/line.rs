@@ -17,7 +17,7 @@ const MOST_LANES: usize = 8;
 /// Bytes of `grad_output` that are copied before the edges beside them are folded, so that these are found in a cache.
 const BLOCK_BYTES: usize = 8192;
 
-/// Sums of fewer scalars are made row by row: processors run that many ahead.
+/// Sums of at most so many scalars are made row by row: processors run that many ahead.
 const SHORT: usize = 8;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;

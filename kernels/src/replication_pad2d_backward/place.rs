@@ -24,13 +24,17 @@ impl Place {
         let row = x1.wrapping_sub(x0);
         let plane = y1.wrapping_sub(y0).wrapping_mul(row);
         let origin = p0.wrapping_mul(plane).wrapping_add(y0.wrapping_mul(row)).wrapping_add(x0);
-        Self::tensor(parts, 1, [plane, 0, row, 1], origin)
+        Self::tensor(parts, 1, [plane, plane, row, 1], origin)
     }
 
     /// Offset of the first cell of a plane.
     #[inline(always)]
     pub(super) fn plane(&self, plane: usize) -> usize {
         let [image, channel, _, _] = self.strides;
+        // The usual case, without two divisions for each of what may be many small planes.
+        if image == channel.wrapping_mul(self.channels.get()) {
+            return plane.wrapping_mul(channel).wrapping_sub(self.origin);
+        }
         let start = (plane / self.channels).wrapping_mul(image);
         start.wrapping_add((plane % self.channels).wrapping_mul(channel)).wrapping_sub(self.origin)
     }

@@ -104,22 +104,39 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
 }
 
 /// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    let mut sums = [T::Acc::default(); P];
-    for column in 0..from.count {
+    match from.count / P {
+        2 => fold_columns::<T, P, 2>(source, from, rows, dest),
+        3 => fold_columns::<T, P, 3>(source, from, rows, dest),
+        4 => fold_columns::<T, P, 4>(source, from, rows, dest),
+        _ => fold_columns::<T, P, 1>(source, from, rows, dest),
+    }
+}
+
+/// The same, `N` columns at a time.
+#[inline(never)]
+fn fold_columns<T: Element, const P: usize, const N: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
+    let mut total = [T::Acc::default(); P];
+    let mut column = 0usize;
+    while column < from.count {
+        let mut sums = [[T::Acc::default(); P]; N];
         let mut at = from.start.wrapping_add(column);
-        let mut sum = T::Acc::default();
         for row in 0..rows {
-            let value = source.get(at).map_or(T::Acc::default(), |value| value.widen());
-            sum = if row == 0 { value } else { sum + value };
+            let Some(values) = source.get(at..at.wrapping_add(N * P)) else { return };
+            for (sum, value) in sums.as_flattened_mut().iter_mut().zip(values) {
+                *sum = if row == 0 { value.widen() } else { *sum + value.widen() };
+            }
             at = at.wrapping_add(from.pitch);
         }
-        if let Some(total) = sums.get_mut(column % P) {
-            *total = if column < P { sum } else { *total + sum };
+        for (j, sum) in sums.iter().enumerate() {
+            for (total, sum) in total.iter_mut().zip(sum) {
+                *total = if column == 0 && j == 0 { *sum } else { *total + *sum };
+            }
         }
+        column = column.wrapping_add(N * P);
     }
-    for (dest, sum) in dest.iter_mut().zip(sums) {
+    for (dest, sum) in dest.iter_mut().zip(total) {
         *dest = T::narrow(sum);
     }
 }

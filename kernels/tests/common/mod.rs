@@ -6,7 +6,7 @@ use ubtile_kernels::{Parallel, Values, ValuesMut};
 use ubtile_testkit::Data;
 
 /// Runs shares on that many threads.
-pub struct Threads(pub usize);
+pub(crate) struct Threads(pub(crate) usize);
 
 impl Parallel for Threads {
     fn for_each<I, F>(&self, items: I, work: F)
@@ -29,10 +29,10 @@ impl Parallel for Threads {
     }
 }
 
-pub fn values(data: &Data) -> Values<'_> {
+pub(crate) fn values(data: &Data) -> Values<'_> {
     Values::from_bytes(data.dtype(), data.bytes()).unwrap()
 }
 
-pub fn values_mut(data: &mut Data) -> ValuesMut<'_> {
+pub(crate) fn values_mut(data: &mut Data) -> ValuesMut<'_> {
     ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).unwrap()
 }

@@ -5,17 +5,25 @@ use std::collections::BTreeMap;
 use super::document::{self, Document, Name, Node};
 use super::error::ProductError;
 
-/// Product files by name.
+/// Product files, by name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Catalog<'a>(pub(super) &'a [(&'a str, &'a str)]);
+pub(super) struct Catalog<'a> {
+    /// What SoCs share; no SoC by themselves.
+    pub(super) families: &'a [(&'a str, &'a str)],
+    pub(super) socs: &'a [(&'a str, &'a str)],
+}
 
 /// All that a product inherits and states: tables of keys.
 pub(super) type Tables = BTreeMap<String, BTreeMap<String, Node>>;
 
 impl Catalog<'_> {
+    fn files(&self) -> impl Iterator<Item = &(&str, &str)> {
+        self.families.iter().chain(self.socs)
+    }
+
     /// Parses a file that is in the catalog.
-    pub(super) fn document(&self, name: &str) -> Option<Result<Document, ProductError>> {
-        let (name, text) = self.0.iter().find(|(known, _)| *known == name)?;
+    fn document(&self, name: &str) -> Option<Result<Document, ProductError>> {
+        let (name, text) = self.files().find(|(known, _)| *known == name)?;
         Some(document::parse(&format!("{name}.toml"), text))
     }
 
@@ -49,7 +57,7 @@ impl Catalog<'_> {
             return Err(place.error(format!("{} inherits itself: {} -> {name}", name, path.join(" -> "))));
         }
         let Some(document) = self.document(name) else {
-            let known: Vec<_> = self.0.iter().map(|(name, _)| *name).collect();
+            let known: Vec<_> = self.files().map(|(name, _)| *name).collect();
             return Err(place.error(format!("expected one of {}, found {name}", known.join(", "))));
         };
         path.push(name.clone());
@@ -63,7 +71,9 @@ impl Catalog<'_> {
 mod tests {
     use super::*;
 
-    const FILES: Catalog<'static> = Catalog(&[
+    const FILES: Catalog<'static> = Catalog { families: &TEXTS, socs: &[] };
+
+    const TEXTS: [(&str, &str); 7] = [
         ("root", "grade = 'cited'\nsource = 'book'\n[ub]\nbytes = 4\nbanks = 2\n[dma]\nissue_cycles = 9\n"),
         ("family", "inherits = 'root'\n[ub]\ngrade = 'derived'\nsource = 'sum'\nbanks = 3\n"),
         ("left", "inherits = 'right'\n"),
@@ -71,7 +81,7 @@ mod tests {
         ("near", "[dma]\nlike = 'far'\n"),
         ("far", "[dma]\nlike = 'near'\n"),
         ("orphan", "\ninherits = 'nobody'\n"),
-    ]);
+    ];
 
     fn tables(text: &str) -> Result<Tables, ProductError> {
         FILES.resolve(document::parse("mine.toml", text)?)

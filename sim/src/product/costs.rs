@@ -1,67 +1,189 @@
-//! What the machine model charges.
-
-use toml::Value;
+//! What the machine model charges for all that is no vector instruction.
 
 use super::error::ProductError;
 use super::graded::Fact;
 use super::kinds::{Bytes, Rate};
-use super::reader::{Kind, Reader};
+use super::reader::Reader;
 
-/// Cycles of a vector instruction: an overhead, and an amount for each repeat of 256 bytes by the size of the elements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InstructionCost {
-    /// Cycles of an instruction apart from its repeats.
-    pub overhead_cycles: f64,
-    /// Cycles of a repeat of 8-bit elements.
-    pub cycles_8: Option<f64>,
-    /// Cycles of a repeat of 16-bit elements.
-    pub cycles_16: Option<f64>,
-    /// Cycles of a repeat of 32-bit elements.
-    pub cycles_32: Option<f64>,
-    /// Cycles until the result is there, where registers make it differ from the interval.
-    pub latency_cycles: Option<f64>,
+/// Cost of a function on vector registers, on products that have them.
+#[derive(Clone, Debug)]
+pub struct VectorFunction {
+    /// Cycles until the first instruction runs.
+    pub startup_cycles: Fact<f64>,
+    /// Cycles after the last one.
+    pub drain_cycles: Fact<f64>,
+    /// Cycles from a load to its use.
+    pub load_latency_cycles: Fact<f64>,
+    /// Instructions that start in a cycle.
+    pub issue_ports: Fact<u32>,
+    /// Loads that start in a cycle.
+    pub load_ports: Fact<u32>,
+    /// Stores that start in a cycle.
+    pub store_ports: Fact<u32>,
 }
 
-impl Kind for InstructionCost {
-    const EXPECTED: &'static str =
-        "overhead_cycles with cycles_8, cycles_16, cycles_32 or latency_cycles, all numbers from 0";
-
-    fn read(value: &Value) -> Option<Self> {
-        let mut cost =
-            Self { overhead_cycles: 0.0, cycles_8: None, cycles_16: None, cycles_32: None, latency_cycles: None };
-        let record = value.as_table()?;
-        cost.overhead_cycles = f64::read(record.get("overhead_cycles")?)?;
-        for (key, value) in record {
-            let number = Some(f64::read(value)?);
-            match key.as_str() {
-                "overhead_cycles" => {}
-                "cycles_8" => cost.cycles_8 = number,
-                "cycles_16" => cost.cycles_16 = number,
-                "cycles_32" => cost.cycles_32 = number,
-                "latency_cycles" => cost.latency_cycles = number,
-                _ => return None,
-            }
-        }
-        Some(cost)
-    }
-
-    fn value(&self) -> Value {
-        let pairs = [
-            ("overhead_cycles", Some(self.overhead_cycles)),
-            ("cycles_8", self.cycles_8),
-            ("cycles_16", self.cycles_16),
-            ("cycles_32", self.cycles_32),
-            ("latency_cycles", self.latency_cycles),
-        ];
-        let known = pairs.into_iter().filter_map(|(key, number)| Some((key.to_owned(), number?.value())));
-        Value::Table(known.collect())
+impl VectorFunction {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("vector_function");
+        let vector_function = Self {
+            startup_cycles: table.fact("startup_cycles")?,
+            drain_cycles: table.fact("drain_cycles")?,
+            load_latency_cycles: table.fact("load_latency_cycles")?,
+            issue_ports: table.fact("issue_ports")?,
+            load_ports: table.fact("load_ports")?,
+            store_ports: table.fact("store_ports")?,
+        };
+        table.finish(vector_function)
     }
 }
 
-/// Instructions of which a cost can be stated.
-pub const INSTRUCTIONS_WITH_COST: [&str; 43] = [
-    "add", "sub", "mul", "max", "min", "adds", "muls", "maxs", "mins", "abs", "relu", "rec", "rsqrt", "axpy",
-    "muladddst", "div", "exp", "ln", "sqrt", "and", "or", "not", "shift", "compare", "compare_scalar", "select", "dup",
-    "copy", "ub_to_ub", "brcb", "cast_narrow", "cast_widen", "cast_u8_f16", "cast_64", "gather", "gather_blocks",
-    "gather_mask", "scatter", "reduce_repeat", "reduce_minmax_repeat", "reduce_block", "reduce_pair", "transpose",
-];
+/// Copies between global memory and UB.
+#[derive(Clone, Debug)]
+pub struct Dma {
+    /// Least cycles between two copies of a pipe.
+    pub issue_cycles: Fact<f64>,
+    /// Nanoseconds from the start of a load to its first byte.
+    pub load_latency_ns: Fact<f64>,
+    /// Nanoseconds that a store takes beside its transfer.
+    pub store_latency_ns: Fact<f64>,
+    /// Fastest load of a core that is alone.
+    pub load_bytes_per_cycle: Fact<Rate>,
+    /// Fastest store of a core that is alone.
+    pub store_bytes_per_cycle: Fact<Rate>,
+    /// Blocks of a strided copy that are shorter cost extra.
+    pub short_block_bytes: Fact<Bytes>,
+    /// Extra cycles of such a block.
+    pub short_block_cycles: Fact<f64>,
+    /// How much longer a transfer takes whose address is not aligned to a request.
+    pub unaligned_load_factor: Fact<Rate>,
+    /// Extra cycles of a store of 32 to 512 bytes of unaligned length.
+    pub unaligned_store_cycles: Fact<f64>,
+    /// Rate of such a store.
+    pub unaligned_store_bytes_per_cycle: Fact<Rate>,
+    /// Cycles of a store below 32 bytes, for each block.
+    pub tiny_store_cycles: Fact<f64>,
+    /// Cycles that each core in use adds to them.
+    pub tiny_store_cycles_per_core: Fact<f64>,
+}
+
+impl Dma {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("dma");
+        let dma = Self {
+            issue_cycles: table.fact("issue_cycles")?,
+            load_latency_ns: table.fact("load_latency_ns")?,
+            store_latency_ns: table.fact("store_latency_ns")?,
+            load_bytes_per_cycle: table.fact("load_bytes_per_cycle")?,
+            store_bytes_per_cycle: table.fact("store_bytes_per_cycle")?,
+            short_block_bytes: table.fact("short_block_bytes")?,
+            short_block_cycles: table.fact("short_block_cycles")?,
+            unaligned_load_factor: table.fact("unaligned_load_factor")?,
+            unaligned_store_cycles: table.fact("unaligned_store_cycles")?,
+            unaligned_store_bytes_per_cycle: table.fact("unaligned_store_bytes_per_cycle")?,
+            tiny_store_cycles: table.fact("tiny_store_cycles")?,
+            tiny_store_cycles_per_core: table.fact("tiny_store_cycles_per_core")?,
+        };
+        table.finish(dma)
+    }
+}
+
+/// The scalar unit, in cycles of the core.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    /// Reading or writing one element of the UB.
+    pub ub_access_cycles: Fact<f64>,
+    /// An iteration of a loop over tiles.
+    pub loop_cycles: Fact<f64>,
+    /// Building the descriptor of a copy or vector instruction.
+    pub descriptor_cycles: Fact<f64>,
+    /// Size of the data cache, through which it reaches global memory.
+    pub dcache_bytes: Fact<Bytes>,
+    /// Line of the data cache.
+    pub dcache_line_bytes: Fact<Bytes>,
+}
+
+impl Scalar {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("scalar");
+        let scalar = Self {
+            ub_access_cycles: table.fact("ub_access_cycles")?,
+            loop_cycles: table.fact("loop_cycles")?,
+            descriptor_cycles: table.fact("descriptor_cycles")?,
+            dcache_bytes: table.fact("dcache_bytes")?,
+            dcache_line_bytes: table.fact("dcache_line_bytes")?,
+        };
+        table.finish(scalar)
+    }
+}
+
+/// Start of a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Task time without the slowest core.
+    pub outside_core_us: Fact<f64>,
+    /// Time of a core before its program runs.
+    pub core_start_us: Fact<f64>,
+    /// How much later than the one before a core starts.
+    pub stagger_us: Fact<f64>,
+    /// Start of a kernel on cube and vector cores.
+    pub mix_start_us: Fact<f64>,
+}
+
+impl Launch {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("launch");
+        let launch = Self {
+            outside_core_us: table.fact("outside_core_us")?,
+            core_start_us: table.fact("core_start_us")?,
+            stagger_us: table.fact("stagger_us")?,
+            mix_start_us: table.fact("mix_start_us")?,
+        };
+        table.finish(launch)
+    }
+}
+
+/// Sums that a copy makes in global memory.
+#[derive(Clone, Debug)]
+pub struct Atomics {
+    /// Requests to the same granule wait for each other.
+    pub granule_bytes: Fact<Bytes>,
+    /// L2 traffic for each byte.
+    pub l2_bytes_factor: Fact<Rate>,
+    /// Cycles that a request waits for one before it.
+    pub same_granule_cycles: Fact<f64>,
+}
+
+impl Atomics {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("atomics");
+        let atomics = Self {
+            granule_bytes: table.fact("granule_bytes")?,
+            l2_bytes_factor: table.fact("l2_bytes_factor")?,
+            same_granule_cycles: table.fact("same_granule_cycles")?,
+        };
+        table.finish(atomics)
+    }
+}
+
+/// How much longer a repeat takes when its accesses to the UB collide.
+#[derive(Clone, Debug)]
+pub struct Conflicts {
+    /// Two operands in one group.
+    pub read_read: Fact<Rate>,
+    /// An operand in the bank of the result.
+    pub read_write: Fact<Rate>,
+    /// All blocks of an operand in one group.
+    pub same_group: Fact<Rate>,
+}
+
+impl Conflicts {
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
+        let mut table = reader.table("conflicts");
+        let conflicts = Self {
+            read_read: table.fact("read_read")?,
+            read_write: table.fact("read_write")?,
+            same_group: table.fact("same_group")?,
+        };
+        table.finish(conflicts)
+    }
+}

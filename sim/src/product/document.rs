@@ -66,7 +66,8 @@ pub(super) struct Node {
 
 /// Reads a file's text; `file` names it in errors, and is the source of values that have none.
 pub(super) fn parse(file: &str, text: &str) -> Result<Document, ProductError> {
-    let parser = Parser { file: file.into(), text };
+    let ends = text.match_indices('\n').map(|(end, _)| end).collect();
+    let parser = Parser { file: file.into(), ends };
     let root = DeTable::parse(text).map_err(|error| ProductError {
         file: parser.file.clone(),
         line: error.span().map(|span| parser.line(span.start)),
@@ -94,16 +95,17 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Document, ProductError> {
     Ok(document)
 }
 
-struct Parser<'a> {
+struct Parser {
     file: Arc<str>,
-    text: &'a str,
+    /// Where the lines end.
+    ends: Vec<usize>,
 }
 
 type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
 
-impl Parser<'_> {
+impl Parser {
     fn line(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|&byte| byte == b'\n').count()
+        1 + self.ends.partition_point(|&end| end < offset)
     }
 
     fn place(&self, table: &str, key: &Key<'_>) -> Place {

@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 <
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, unit)| self.0 >= *unit && self.0 % unit == 0) {
+        match UNITS.iter().find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
             Some((name, unit)) => write!(f, "{} {name}", self.0 / unit),
             None => write!(f, "{}", self.0),
         }

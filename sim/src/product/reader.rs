@@ -45,16 +45,18 @@ pub(super) trait Kind: Sized {
 #[derive(Debug)]
 pub(super) struct Reader {
     tables: Tables,
+    known: Vec<&'static str>,
     entries: Vec<Entry>,
 }
 
 impl Reader {
     pub(super) const fn new(tables: Tables) -> Self {
-        Self { tables, entries: Vec::new() }
+        Self { tables, known: Vec::new(), entries: Vec::new() }
     }
 
     /// A table, empty when no file has it.
     pub(super) fn table(&mut self, name: &'static str) -> TableReader<'_> {
+        self.known.push(name);
         let nodes = self.tables.remove(name).unwrap_or_default();
         TableReader { name, nodes, known: Vec::new(), entries: &mut self.entries }
     }
@@ -63,13 +65,10 @@ impl Reader {
     ///
     /// # Errors
     /// A table that nobody asked for.
-    pub(super) fn finish(self, known: &[&str]) -> Result<Vec<Entry>, ProductError> {
-        let stray = self.tables.values().flat_map(BTreeMap::values).min_by_key(|node| node.place.line);
-        match (stray, self.tables.keys().next()) {
-            (Some(node), _) => {
-                Err(node.place.error(format!("no such table; expected one of {}", known.join(", "))))
-            }
-            (None, _) => Ok(self.entries),
+    pub(super) fn finish(self) -> Result<Vec<Entry>, ProductError> {
+        match self.tables.values().flat_map(BTreeMap::values).min_by_key(|node| node.place.line) {
+            Some(node) => Err(node.place.error(format!("no such table; there are {}", self.known.join(", ")))),
+            None => Ok(self.entries),
         }
     }
 }

@@ -81,8 +81,11 @@ impl Tile {
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut plan =
-        Plan { problem: *problem, common: Common::new(target, options), size: Size { rows: 1, columns: 1, taps: [0; 2] } };
+    let mut plan = Plan {
+        problem: *problem,
+        common: Common::new(target, options),
+        size: Size { rows: 1, columns: 1, taps: [0; 2] },
+    };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
@@ -149,9 +152,8 @@ impl Plan {
         });
         let [kh, kw] = self.cut_taps();
         boxes.flat_map(move |(plane, rows, columns)| {
-            pieces([0, kh], ti).flat_map(move |i| {
-                pieces([0, kw], tj).map(move |j| plan.tile(plane, rows, columns, [i, j]))
-            })
+            pieces([0, kh], ti)
+                .flat_map(move |i| pieces([0, kw], tj).map(move |j| plan.tile(plane, rows, columns, [i, j])))
         })
     }
 
@@ -239,7 +241,8 @@ impl Plan {
         let block = self.common.target.block_bytes;
         let [a, b] = self.windows(rows, columns);
         let [ti, tj] = taps;
-        let input = ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(buffer_bytes(b, self.problem.dtype.size(), block)?)?;
+        let input =
+            ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(buffer_bytes(b, self.problem.dtype.size(), block)?)?;
         let out = rows.checked_mul(buffer_bytes(columns, self.problem.out_dtype.size(), block)?)?;
         let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
         let apart = self.is_cut(taps) && self.problem.out_dtype != sums;

@@ -5,72 +5,19 @@
 //! columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
 //! for a single cell that is still too much, columns ascending.
 
+mod axis;
+
 use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, largest, length};
-use super::{Bound, Choice, Common, Phase, Price};
+use super::{Choice, Common, Phase, Price};
 use crate::replication_pad2d_backward::Problem;
 use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
 
+pub use axis::Axis;
+
 /// Columns are cut before sums are made in parts as long as this many blocks of a row stay together.
 const LEAST_BLOCKS: usize = 8;
-
-/// One direction of the padding: which of its positions fold into a position of the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// Positions of the image.
-    pub size: usize,
-    /// Positions of `grad_output`.
-    pub padded: usize,
-    /// Positions in front of the image; negative where it is cropped.
-    pub before: isize,
-}
-
-impl Axis {
-    /// First position, and one past the last, of `grad_output` that folds into position `at` of the image. Empty where the
-    /// forward pass cropped it.
-    #[must_use]
-    #[inline]
-    pub const fn sources(&self, at: usize) -> [usize; 2] {
-        self.sources_of([at, at.saturating_add(1)])
-    }
-
-    /// The same for the positions from the first to one past the last of a run that is not empty.
-    #[must_use]
-    #[inline]
-    pub const fn sources_of(&self, [start, end]: [usize; 2]) -> [usize; 2] {
-        let first = if start == 0 { 0 } else { self.moved(start) };
-        let last = if end >= self.size { self.padded } else { self.moved(end) };
-        [first, if last < first { first } else { last }]
-    }
-
-    /// The positions of a run that have one source each, `before` further on, whatever else folds into the outermost of
-    /// them; the others of the run were cropped or are the outermost.
-    #[must_use]
-    #[inline]
-    pub const fn copied(&self, [start, end]: [usize; 2]) -> [usize; 2] {
-        let cropped = if self.before < 0 { self.before.unsigned_abs() } else { 0 };
-        let reached = self.padded.saturating_add_signed(self.before.saturating_neg());
-        let first = if start > cropped { start } else { cropped };
-        let last = if end < reached { end } else { reached };
-        let first = if first < end { first } else { end };
-        [first, if last < first { first } else { last }]
-    }
-
-    /// Where a position of the image lies in `grad_output`, moved into it.
-    const fn moved(&self, at: usize) -> usize {
-        // The check keeps the sum within `isize`.
-        let moved = (at as isize).saturating_add(self.before);
-        let moved = if moved < 0 { 0 } else { moved.unsigned_abs() };
-        if moved < self.padded { moved } else { self.padded }
-    }
-
-    /// The most positions that fold into one.
-    fn most_sources(&self) -> usize {
-        // All but the outermost have at most one.
-        length(self.sources(0)).max(length(self.sources(self.size.saturating_sub(1)))).max(1)
-    }
-}
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,24 +178,15 @@ impl Plan {
     /// Why it is what it is. Sizes of tiles are those inside the image, where nothing is folded.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let (local, planes) = (self.common.target.local_bytes, self.problem.n.saturating_mul(self.problem.c));
-        let choice = |name, value: usize, most: usize, bytes: Option<usize>| {
-            let (bound, limit, used) = if value >= most {
-                (Bound::Work, most, value)
-            } else {
-                (Bound::LocalBytes, local, bytes.unwrap_or(usize::MAX))
-            };
-            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
-        };
         let (height, width) = (self.problem.h, self.problem.w);
         let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
-        let rows = largest(height, local, |rows| bytes(rows, width.max(self.problem.padded_w)));
-        let columns = largest(width, local, |columns| bytes(1, columns)).unwrap_or(1);
         let tile = if self.planes > 0 {
-            choice("tile_planes", self.planes, planes, self.planes_bytes(self.planes))
-        } else if let Some(rows) = rows {
-            choice("tile_rows", rows, height, bytes(rows, width))
+            self.common.tile_choice("tile_planes", self.planes, planes, self.planes_bytes(self.planes))
+        } else if let Some(rows) = largest(height, local, |rows| bytes(rows, width)) {
+            self.common.tile_choice("tile_rows", rows, height, bytes(rows, width))
         } else {
-            choice("tile_columns", columns, width, bytes(1, columns))
+            let columns = largest(width, local, |columns| bytes(1, columns)).unwrap_or(1);
+            self.common.tile_choice("tile_columns", columns, width, bytes(1, columns))
         };
         [self.common.block_dim_choice(), tile].into_iter()
     }

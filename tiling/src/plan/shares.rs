@@ -100,7 +100,7 @@ impl Units {
     /// The elements that a run of whole grains reaches, from the first to one past the last.
     pub(crate) fn elements(&self, units: &Range<usize>) -> Range<usize> {
         let start = self.offset(units.start);
-        if units.is_empty() {
+        if units.is_empty() || self.shape.contains(&0) {
             return start..start;
         }
         let last_grain = units.end.saturating_sub(self.grain().get());
@@ -189,5 +189,7 @@ mod tests {
         let shares = units.shares(8);
         assert_eq!((units.count(), shares.get(), units.share(shares, 0)), (0, 1, 0..0));
         assert_eq!(units.elements(&(0..0)), 0..0);
+        let without_columns = Units::new([2, 3, 4, 0], [1, 1, 1, 1], 3);
+        assert_eq!((without_columns.count(), without_columns.elements(&(0..24))), (24, 0..0));
     }
 }

@@ -1,0 +1,24 @@
+//! Which SoC a word on the command line means.
+
+use std::io::{Write, stderr};
+use std::path::Path;
+
+use ubtile_sim::product::Soc;
+
+use crate::error::Error;
+
+/// A built-in SoC by its name, or the one that a file describes whose name ends in `.toml`. Says on stderr what whoever names it
+/// should know.
+pub(crate) fn soc(text: &str) -> Result<Soc, Error> {
+    let path = Path::new(text);
+    let soc = if path.extension().is_some_and(|extension| extension == "toml") {
+        Soc::load(path).map_err(|e| Error::Unusable(e.to_string()))?
+    } else {
+        Soc::builtin(text).map_err(|e| Error::Usage(e.to_string()))?
+    };
+    if let Some(warning) = soc.warning() {
+        // Nothing is left to do when stderr is closed.
+        let _ = writeln!(stderr(), "warning: {warning}");
+    }
+    Ok(soc)
+}

@@ -1,0 +1,359 @@
+//! GridSampler2DBackward: agreement with the reference, and the same bits whatever the level, threads, tiles, workspace and strides.
+
+#[path = "grid_sampler_2d_backward/law.rs"]
+mod law;
+
+mod common;
+
+use std::ops::Range;
+
+use common::{Threads, values, values_mut};
+use law::law;
+use ubtile_kernels::grid_sampler_2d_backward::{
+    Inputs, Outputs, ShareMemory, TileBoxes, run, run_parallel, run_share, run_tile,
+};
+use ubtile_kernels::{Level, RunError, Values, ValuesMut};
+use ubtile_testkit::problems::{GridSampler, Layout, POISON, grid_sampler_inputs, output};
+use ubtile_testkit::reference::{self, grid_sampler_2d_backward::Inputs as Tensors};
+use ubtile_testkit::{Coordinates, Data, Fill, Rng, bits_equal, compare, pairwise};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Problem, Route, plan};
+use ubtile_tiling::{Dtype, PlanOptions, TargetSpec, Tensor, TensorDesc};
+
+const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
+
+fn inputs(tensors: &Tensors) -> Inputs<'_> {
+    let [grad_output, input, grid] = [&tensors.grad_output, &tensors.input, &tensors.grid].map(values);
+    Inputs { grad_output, input, grid }
+}
+
+/// Tensors full of poison for both outputs, also for one that is not wanted.
+fn outputs(spec: &GridSampler) -> [Data; 2] {
+    let problem = GridSampler { output_mask: [true, true], ..*spec }.problem();
+    [Tensor::InputGrad, Tensor::GridGrad].map(|tensor| output(problem.slot(tensor)))
+}
+
+/// Checks the outputs, and that nothing else was written.
+fn check_outputs(spec: &GridSampler, got: &[Data; 2], want: &[Data; 2], what: &str) {
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let name = ["input_grad", "grid_grad"][i];
+        if spec.output_mask[i] {
+            if let Err(difference) = bits_equal(got, want) {
+                panic!("{name} of {spec:?}, {what}: {difference}");
+            }
+            assert!(got.gaps_hold(POISON), "{name} of {spec:?}, {what}: a gap was written");
+        } else {
+            assert!(got.bytes().iter().all(|&b| b == POISON), "{name} of {spec:?}, {what}: was not wanted");
+        }
+    }
+}
+
+fn check_plan(spec: &GridSampler, plan: &Plan, level: Level, threads: usize, tensors: &Tensors, want: &[Data; 2]) {
+    let mut got = outputs(spec);
+    let [input_grad, grid_grad] = &mut got;
+    let to = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+    let mut workspace = vec![POISON; plan.workspace_bytes()];
+    run_parallel(plan, level, &Threads(threads), inputs(tensors), to, &mut workspace).unwrap();
+    check_outputs(spec, &got, want, &format!("{level}, {threads} threads, {plan:?}"));
+}
+
+/// Targets and options that lead to every route, and cut in every way.
+fn plans(problem: &Problem) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    let mut add = |target: TargetSpec, workspace_limit, local_bytes| {
+        if let Ok(plan) = plan(problem, &target, &PlanOptions { workspace_limit, local_bytes }) {
+            assert!(workspace_limit.is_none_or(|limit| plan.workspace_bytes() <= limit), "{plan:?}");
+            if !plans.contains(&plan) {
+                plans.push(plan);
+            }
+        }
+    };
+    let scalar = TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) };
+    for target in [TargetSpec::host(1), TargetSpec::host(2), TargetSpec::host(3), TargetSpec::host(8), scalar] {
+        for limit in [None, Some(0), Some(200), Some(1000), Some(5000), Some(20_000)] {
+            add(target, limit, None);
+        }
+        add(target, None, Some(1500));
+    }
+    plans
+}
+
+fn sample(spec: &GridSampler, fill: Fill, coordinates: Coordinates, rng: &mut Rng) -> (Problem, Tensors, [Data; 2]) {
+    let problem = spec.problem();
+    let tensors = grid_sampler_inputs(&problem, fill, coordinates, rng);
+    let want = law(&problem, &tensors);
+    (problem, tensors, want)
+}
+
+#[test]
+fn every_mode_at_every_level_is_the_law_and_agrees_with_the_reference() {
+    let rng = &mut Rng::new(1);
+    for mode in GridSampler::modes() {
+        for dtype in DTYPES {
+            for (coordinates, fill) in Coordinates::ALL.into_iter().zip([Fill::Uniform, Fill::Specials, Fill::Uniform, Fill::Integers]) {
+                for c in [1, 3, 4, 5, 8, 9] {
+                    let spec = GridSampler { dtype, c, hi: 6, ho: 5, ..mode };
+                    let (problem, tensors, want) = sample(&spec, fill, coordinates, rng);
+                    let expected = reference::grid_sampler_2d_backward::run(&problem, &tensors);
+                    for (law, expected) in want.iter().zip([expected.input_grad, expected.grid_grad]) {
+                        if let Err(mismatch) = compare(law, &expected.unwrap()) {
+                            panic!("{spec:?} {coordinates:?} {fill:?}: {mismatch}");
+                        }
+                    }
+                    for target in [TargetSpec::host(1), TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) }] {
+                        let plan = plan(&problem, &target, &PlanOptions::default()).unwrap();
+                        for level in Level::available() {
+                            check_plan(&spec, &plan, level, 1, &tensors, &want);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn channels_around_lanes_and_blocks() {
+    let rng = &mut Rng::new(2);
+    for (i, c) in [1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 72, 127, 128, 129, 200].into_iter().enumerate() {
+        let interpolation = [Interpolation::Bilinear, Interpolation::Bicubic, Interpolation::Bilinear][i % 3];
+        let spec = GridSampler { n: 1 + i % 3, c, dtype: DTYPES[i % 4], interpolation, ..Default::default() };
+        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+        for plan in plans(&problem) {
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 1 + i % 3, &tensors, &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn points_and_pixels_around_chunks() {
+    let rng = &mut Rng::new(3);
+    let shapes = [(1, 1), (1, 15), (4, 4), (1, 17), (31, 1), (3, 11), (8, 9), (16, 16), (20, 13)];
+    for (i, (ho, wo)) in shapes.into_iter().enumerate() {
+        for (j, (hi, wi)) in shapes.into_iter().rev().enumerate() {
+            let mode = GridSampler::modes().nth((i * 5 + j * 7) % 18).unwrap();
+            let spec = GridSampler { n: 1 + i % 2, c: [1, 3, 6][j % 3], dtype: DTYPES[(i + j) % 4], hi, wi, ho, wo, ..mode };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, rng);
+            for plan in plans(&problem) {
+                check_plan(&spec, &plan, Level::detect(), 1 + j % 3, &tensors, &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn layouts_and_masks() {
+    let rng = &mut Rng::new(4);
+    for row in pairwise(&[5, 4, 3, 18, 4, 3]) {
+        let mode = GridSampler::modes().nth(row[3]).unwrap();
+        let spec = GridSampler {
+            c: [2, 5, 66][row[5]],
+            hi: 17,
+            dtype: DTYPES[row[4]],
+            inputs: Layout::INPUT[row[0]],
+            outputs: Layout::OUTPUT[row[1]],
+            output_mask: [[true, true], [true, false], [false, true]][row[2]],
+            ..mode
+        };
+        let problem = spec.problem();
+        let tensors = grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Random, rng);
+        let want = law(&problem, &tensors);
+        for plan in plans(&problem) {
+            check_plan(&spec, &plan, Level::detect(), 2, &tensors, &want);
+        }
+    }
+}
+
+#[test]
+fn every_route_is_reached() {
+    let routes = |spec: GridSampler| plans(&spec.problem()).iter().map(Plan::route).collect::<Vec<_>>();
+    let few = routes(GridSampler { n: 1, hi: 32, ..Default::default() });
+    assert!(few.contains(&Route::Images) && few.contains(&Route::Bands), "{few:?}");
+    let many = routes(GridSampler { n: 1, c: 130, ..Default::default() });
+    assert!(many.contains(&Route::Images) && many.contains(&Route::Blocks), "{many:?}");
+    let passes = |limit| {
+        let spec = GridSampler { dtype: Dtype::F16, c: 2, hi: 9, wi: 40, ..Default::default() };
+        let options = PlanOptions { workspace_limit: Some(limit), local_bytes: None };
+        let plan = plan(&spec.problem(), &TargetSpec::host(1), &options).unwrap();
+        (matches!(plan.route(), Route::Direct(_)), plan.prices().next().unwrap().paid)
+    };
+    // 63 bytes of slack; an image, a plane, a bit more than two rows; on the stack one row.
+    assert_eq!(passes(63 + 2 * 1440), (true, 1));
+    assert_eq!(passes(63 + 1440 + 64), (true, 2));
+    assert_eq!(passes(63 + 384), (true, 10));
+    assert_eq!(passes(0), (true, 18));
+}
+
+#[test]
+fn shares_on_their_own() {
+    let rng = &mut Rng::new(5);
+    for (c, hi) in [(3, 32), (130, 7), (6, 9)] {
+        for dtype in DTYPES {
+            let spec = GridSampler { n: 1, c, hi, dtype, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Smooth, rng);
+            for plan in plans(&problem) {
+                let mut got = outputs(&spec);
+                let mut workspace = vec![POISON; plan.workspace_bytes()];
+                for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+                    for share in (0..shares).rev() {
+                        let parts = plan.share_workspace(phase, share);
+                        let mut scratch = Aligned::of(&workspace[parts.scratch]);
+                        let mut write = Aligned::of(&workspace[parts.write.clone()]);
+                        let mut read = Aligned::of(&workspace[parts.read]);
+                        let memory = ShareMemory { scratch: scratch.bytes(), write: write.bytes(), read: read.bytes() };
+                        let range = plan.share_range(phase, share);
+                        let [input_grad, grid_grad] = &mut got;
+                        let outputs = Outputs {
+                            input_grad: part(input_grad, range.input_grad),
+                            grid_grad: part(grid_grad, range.grid_grad),
+                        };
+                        run_share(&plan, Level::detect(), phase, share, inputs(&tensors), outputs, memory).unwrap();
+                        workspace[parts.write].copy_from_slice(write.bytes());
+                    }
+                }
+                check_outputs(&spec, &got, &want, &format!("shares of {plan:?}"));
+            }
+        }
+    }
+}
+
+/// Bytes at an aligned address.
+struct Aligned {
+    words: Vec<f64>,
+    len: usize,
+}
+
+impl Aligned {
+    fn of(bytes: &[u8]) -> Self {
+        let mut aligned = Self { words: vec![0.0; bytes.len().div_ceil(8)], len: bytes.len() };
+        aligned.bytes().copy_from_slice(bytes);
+        aligned
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+fn part(data: &mut Data, elements: Range<usize>) -> ValuesMut<'_> {
+    let (dtype, size) = (data.dtype(), data.dtype().size());
+    ValuesMut::from_bytes(dtype, &mut data.bytes_mut()[elements.start * size..elements.end * size]).unwrap()
+}
+
+/// Computes a problem tile by tile, each on boxes of its own.
+fn run_tiles(plan: &Plan, level: Level, tensors: &Tensors) -> [Data; 2] {
+    let p = plan.problem();
+    let desc = |shape: &[usize], dtype| TensorDesc::contiguous(dtype, shape).unwrap();
+    let mut got = [
+        Data::filled(desc(&[p.n, p.c, p.hi, p.wi], p.dtype), POISON),
+        Data::filled(desc(&[p.n, p.ho, p.wo, 2], p.dtype), POISON),
+    ];
+    let (sums, points, pixels) = (plan.sums_dtype(), p.ho * p.wo, p.hi * p.wi);
+    let mut totals = vec![Data::filled(desc(&[points, 2], sums), POISON); p.n];
+    let (compute, phase) = plan.phases().enumerate().find(|(_, phase)| phase.name == "compute").unwrap();
+    for share in 0..phase.shares {
+        let (mut planes, mut plane_sums) = (None, None);
+        for tile in plan.tiles(compute, share) {
+            let ([c0, c1], [p0, p1], [y0, y1]) = (tile.channels, tile.points, tile.rows);
+            assert!(tile.local_bytes() <= plan.target().local_bytes, "{plan:?}");
+            let band = desc(&[c1 - c0, y1 - y0, p.wi], p.dtype);
+            if tile.first_points {
+                planes = Some(Data::filled(band, POISON));
+                plane_sums = Some(Data::filled(desc(&[c1 - c0, y1 - y0, p.wi], sums), POISON));
+            }
+            let [grad_output, input, grid] = [&tensors.grad_output, &tensors.input, &tensors.grid];
+            let piece = |from: &Data, shape: &[usize], at: &dyn Fn(usize) -> usize| {
+                Data::from_bits_fn(desc(shape, p.dtype), |i| from.bits(at(i)))
+            };
+            let width = p1 - p0;
+            let grad_output = piece(grad_output, &[c1 - c0, width], &|i| {
+                (tile.image * p.c + c0 + i / width) * points + p0 + i % width
+            });
+            let input = piece(input, &[c1 - c0, pixels], &|i| (tile.image * p.c + c0) * pixels + i);
+            let grid = piece(grid, &[width, 2], &|i| (tile.image * points + p0) * 2 + i);
+            let mut grid_grad = Data::filled(desc(&[width, 2], p.dtype), POISON);
+            let totals = &mut totals[tile.image];
+            let (planes, plane_sums) = (planes.as_mut().unwrap(), plane_sums.as_mut().unwrap());
+            let boxes = TileBoxes {
+                grad_output: values(&grad_output),
+                input: values(&input),
+                grid: values(&grid),
+                input_grad: values_mut(planes),
+                input_grad_sums: values_mut(plane_sums),
+                grid_grad: values_mut(&mut grid_grad),
+                totals: part(totals, 2 * p0..2 * p1),
+            };
+            run_tile(plan, level, &tile, boxes).unwrap();
+            if tile.makes_grid_grad && c1 == p.c {
+                (0..2 * width).for_each(|i| got[1].set_bits((tile.image * points + p0) * 2 + i, grid_grad.bits(i)));
+            }
+            if tile.last_points && p.want_input_grad {
+                let rows = (y1 - y0) * p.wi;
+                for i in 0..(c1 - c0) * rows {
+                    let at = (tile.image * p.c + c0 + i / rows) * pixels + y0 * p.wi + i % rows;
+                    got[0].set_bits(at, planes.bits(i));
+                }
+            }
+        }
+    }
+    got
+}
+
+#[test]
+fn tiles_on_their_own() {
+    let rng = &mut Rng::new(6);
+    for (i, (c, hi)) in [(3, 32), (130, 7), (6, 9), (1, 20)].into_iter().enumerate() {
+        for (j, dtype) in DTYPES.into_iter().enumerate() {
+            let mode = GridSampler::modes().nth((i * 4 + j) % 18).unwrap();
+            let output_mask = [[true, true], [true, true], [true, false], [false, true]][(i + j) % 4];
+            let spec = GridSampler { n: 1 + i % 2, c, hi, dtype, ho: 9, output_mask, ..mode };
+            let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+            for plan in plans(&problem) {
+                let got = run_tiles(&plan, Level::detect(), &tensors);
+                check_outputs(&spec, &got, &want, &format!("tiles of {plan:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_to_compute_is_zeros() {
+    for spec in [
+        GridSampler { ho: 0, ..Default::default() },
+        GridSampler { wo: 0, outputs: Layout::Spread, ..Default::default() },
+        GridSampler { n: 0, ..Default::default() },
+        GridSampler { c: 0, ..Default::default() },
+        GridSampler { output_mask: [false, false], ..Default::default() },
+    ] {
+        let problem = spec.problem();
+        let tensors = grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(7));
+        let want = outputs(&spec).map(|data| Data::from_bits_fn(*data.desc(), |_| 0));
+        let plan = plan(&problem, &TargetSpec::host(2), &PlanOptions::default()).unwrap();
+        assert_eq!((plan.route(), plan.workspace_bytes()), (Route::Zero, 0));
+        check_plan(&spec, &plan, Level::detect(), 2, &tensors, &want);
+    }
+}
+
+#[test]
+fn wrong_buffers_are_refused() {
+    let spec = GridSampler { n: 1, hi: 16, ..Default::default() };
+    let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(8));
+    let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
+    let mut got = outputs(&spec);
+    let want = plan.workspace_bytes();
+    assert!(want > 0);
+    let mut attempt = |inputs: Inputs<'_>, cut: usize, short: usize| {
+        let [input_grad, grid_grad] = &mut got;
+        let len = grid_grad.bytes().len() / 4;
+        let outputs = Outputs { input_grad: values_mut(input_grad), grid_grad: part(grid_grad, 0..len - cut) };
+        run(&plan, Level::detect(), inputs, outputs, &mut vec![0; want - short])
+    };
+    assert_eq!(attempt(inputs(&tensors), 0, 0), Ok(()));
+    assert_eq!(attempt(inputs(&tensors), 0, 1), Err(RunError::Workspace { got: want - 1, want }));
+    let error = RunError::Length { tensor: Tensor::GridGrad, got: 55, want: 56 };
+    assert_eq!(attempt(inputs(&tensors), 1, 0), Err(error));
+    let halves = Inputs { grid: Values::F16(&[]), ..inputs(&tensors) };
+    let error = RunError::Dtype { tensor: Tensor::Grid, got: Dtype::F16, want: Dtype::F32 };
+    assert_eq!(attempt(halves, 0, 0), Err(error));
+}

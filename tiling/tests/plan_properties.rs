@@ -1,0 +1,311 @@
+//! What holds of every native plan: tiles partition the outputs and fit, shares and regions keep apart, limits are kept, and
+//! more cores or memory never make less of them.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
+use ubtile_testkit::strategies;
+use ubtile_tiling::{
+    Capabilities, Dtype, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
+    grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
+    replication_pad2d_backward as replication_pad,
+};
+
+/// Small problems of any operator.
+fn problems() -> impl Strategy<Value = Problem> {
+    prop_oneof![
+        strategies::grid_sampler().prop_map(|spec| Problem::GridSampler2dBackward(spec.problem())),
+        strategies::max_unpool().prop_map(|spec| Problem::MaxUnpool2dBackward(spec.problem())),
+        strategies::replication_pad().prop_map(|spec| Problem::ReplicationPad2dBackward(spec.problem())),
+        strategies::im2col().prop_map(|spec| Problem::Im2colBackward(spec.problem())),
+    ]
+}
+
+/// Problems of any operator whose sizes are powers of two or around them, up to what memory can address.
+fn huge_problems() -> impl Strategy<Value = Problem> {
+    let size =
+        |most: u32| (0..=most, 0..3usize).prop_map(|(bits, more)| ((1usize << bits) + more).saturating_sub(1).max(1));
+    let sizes = (size(12), size(12), size(14), size(14), size(14), size(14));
+    let window = (size(5), size(5), size(9), size(9));
+    (sizes, window, 0..4usize).prop_map(|((n, c, h, w, y, x), (kh, kw, i, j), operator)| match operator {
+        0 => {
+            let spec = GridSampler { n, c, hi: h, wi: w, ho: y, wo: x, ..Default::default() };
+            Problem::GridSampler2dBackward(spec.problem())
+        }
+        1 => {
+            let spec = MaxUnpool { n, c, h, w, out_h: y, out_w: x, ..Default::default() };
+            Problem::MaxUnpool2dBackward(spec.problem())
+        }
+        2 => {
+            let padding = [x as i64, j as i64, i as i64, y as i64];
+            let spec = ReplicationPad { dtype: Dtype::C128, n, c, h, w, padding, ..Default::default() };
+            Problem::ReplicationPad2dBackward(spec.problem())
+        }
+        _ => {
+            let spec = Im2col { n, c, h, w, kernel: [kh, kw], padding: [kh, kw], stride: [i, j], ..Default::default() };
+            Problem::Im2colBackward(spec.problem())
+        }
+    })
+}
+
+fn targets() -> impl Strategy<Value = TargetSpec> {
+    let bytes = prop_oneof![0..64usize, 64..1024usize, 1024..16384usize, Just(184 * 1024), Just(1 << 20)];
+    (1..40usize, bytes, select(&[1usize, 4, 32, 64, 512]), select(&[4usize, 16, 32, 256])).prop_map(
+        |(cores, local_bytes, block_bytes, vector_bytes)| TargetSpec {
+            cores,
+            local_bytes,
+            block_bytes,
+            vector_bytes,
+            capabilities: Capabilities::HOST,
+        },
+    )
+}
+
+fn limits() -> impl Strategy<Value = Option<usize>> {
+    prop_oneof![Just(None), Just(Some(0)), (0..100_000usize).prop_map(Some)]
+}
+
+/// The plan, with more local memory if that of the target does not hold the smallest tile; how much that is must be true.
+fn planned(problem: &Problem, target: &TargetSpec, workspace_limit: Option<usize>) -> TilingPlan {
+    let options = PlanOptions { workspace_limit, local_bytes: None };
+    match plan(problem, target, &options) {
+        Err(PlanError::LocalBytes { got, want }) => {
+            assert!(got == target.local_bytes && got < want, "{got} of {want}");
+            let options = PlanOptions { local_bytes: Some(want), ..options };
+            plan(problem, target, &options).expect("the smallest tile fits")
+        }
+        plan => plan.expect("the sizes are ordinary"),
+    }
+}
+
+/// All of an operator's tiles: of each phase, of each share.
+fn all<'a, T, I: Iterator<Item = T> + 'a>(
+    plan: &'a TilingPlan,
+    tiles: impl Fn(usize, usize) -> I + 'a,
+) -> impl Iterator<Item = T> + 'a {
+    let shares = plan.phases().enumerate().flat_map(|(number, phase)| (0..phase.shares).map(move |i| (number, i)));
+    shares.flat_map(move |(phase, share)| tiles(phase, share))
+}
+
+fn times<const N: usize>(ranges: [[usize; 2]; N]) -> Vec<[usize; N]> {
+    ranges.iter().enumerate().fold(vec![[0; N]], |indices, (axis, &[start, end])| {
+        let with = |index: [usize; N], i| std::array::from_fn(|a| if a == axis { i } else { index[a] });
+        indices.into_iter().flat_map(|index| (start..end).map(move |i| with(index, i))).collect()
+    })
+}
+
+/// Counts what each tile does; everything must be done as often as `want` says, and nothing else.
+fn counted<K: std::hash::Hash + Eq + std::fmt::Debug>(done: impl Iterator<Item = K>, want: impl Iterator<Item = K>) {
+    let mut counts: HashMap<K, isize> = HashMap::new();
+    done.for_each(|key| *counts.entry(key).or_default() += 1);
+    want.for_each(|key| *counts.entry(key).or_default() -= 1);
+    let wrong = counts.into_iter().find(|(_, count)| *count != 0);
+    assert!(wrong.is_none(), "done too often (above 0) or not: {wrong:?}");
+}
+
+/// The tiles do each step of the computation once.
+fn tiles_partition(any: &TilingPlan) {
+    match any {
+        TilingPlan::ReplicationPad2dBackward(plan) => {
+            let p = plan.problem();
+            let tiles = || all(any, |phase, share| plan.tiles(phase, share));
+            let outputs = tiles().filter(|t| t.last).flat_map(|t| times([t.planes, t.rows, t.columns]));
+            counted(outputs, times([[0, p.n * p.c], [0, p.h], [0, p.w]]).into_iter());
+            // Every cell of `grad_output` folds into one cell.
+            let sources = tiles().flat_map(|t| times([t.planes, t.source_rows, t.source_columns]));
+            counted(sources, times([[0, p.n * p.c], [0, p.padded_h], [0, p.padded_w]]).into_iter());
+        }
+        TilingPlan::Im2colBackward(plan) => {
+            let p = plan.problem();
+            let tiles = || all(any, |phase, share| plan.tiles(phase, share));
+            let planes = p.n * p.c;
+            let outputs = tiles().filter(|t| t.last).flat_map(|t| times([[t.plane, t.plane + 1], t.rows, t.columns]));
+            counted(outputs, times([[0, planes], [0, p.h], [0, p.w]]).into_iter());
+            let [i, j] = plan.taps();
+            let added = tiles().flat_map(|t| times([[t.plane, t.plane + 1], t.rows, t.columns, t.taps[0], t.taps[1]]));
+            counted(added, times([[0, planes], [0, p.h], [0, p.w], i, j]).into_iter());
+        }
+        TilingPlan::MaxUnpool2dBackward(plan) => {
+            let p = plan.problem();
+            let picked = all(any, |phase, share| plan.tiles(phase, share))
+                .flat_map(|t| times([[t.plane, t.plane + 1], t.elements, t.cells]));
+            let cells = if p.early_success().is_some() { 0 } else { p.out_h * p.out_w };
+            counted(picked, times([[0, p.n * p.c], [0, p.h * p.w], [0, cells]]).into_iter());
+        }
+        TilingPlan::GridSampler2dBackward(plan) => {
+            let p = plan.problem();
+            let tiles = || all(any, |phase, share| plan.tiles(phase, share));
+            let images = if p.early_success().is_some() { 0 } else { p.n };
+            if p.want_grid_grad {
+                let made = tiles().filter(|t| t.makes_grid_grad);
+                let made = made.flat_map(|t| times([[t.image, t.image + 1], t.channels, t.points]));
+                counted(made, times([[0, images], [0, p.c], [0, p.ho * p.wo]]).into_iter());
+            }
+            if p.want_input_grad {
+                let added = tiles().flat_map(|t| times([[t.image, t.image + 1], t.channels, t.rows, t.points]));
+                counted(added, times([[0, images], [0, p.c], [0, p.hi], [0, p.ho * p.wo]]).into_iter());
+            }
+        }
+    }
+}
+
+/// What the tiles of a plan hold, as far as it was chosen.
+fn tile_size(plan: &TilingPlan) -> usize {
+    let (h, w) = match plan.problem() {
+        Problem::ReplicationPad2dBackward(p) => (p.h, p.w),
+        _ => (1, 1),
+    };
+    let sizes = plan.choices().map(|choice| match choice.name {
+        // Planes and rows are whole ones.
+        "tile_planes" => choice.value * h * w,
+        "tile_rows" if plan.operator() == ubtile_tiling::Operator::ReplicationPad2dBackward => choice.value * w,
+        name if name.starts_with("tile_") => choice.value,
+        _ => 1,
+    });
+    sizes.product()
+}
+
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(1500), failure_persistence: None, ..default }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn tiles_partition_the_work_and_fit(problem in problems(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        tiles_partition(&plan);
+        prop_assert!(plan.largest_tile_bytes() <= plan.target().local_bytes);
+        let counted: usize = all(&plan, |phase, share| std::iter::once(plan.tile_count(phase, share))).sum();
+        prop_assert!(counted > 0 || problem.early_success().is_some());
+    }
+
+    #[test]
+    fn shares_own_disjoint_runs(problem in problems(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        prop_assert!((1..=target.cores).contains(&plan.block_dim()));
+        prop_assert!(plan.phases().count() > 0);
+        let mut owned: HashMap<_, Vec<bool>> = HashMap::new();
+        for (number, phase) in plan.phases().enumerate() {
+            prop_assert!((1..=target.cores).contains(&phase.shares));
+            let mut ends = HashMap::new();
+            for share in 0..phase.shares {
+                for (tensor, range) in plan.share_ranges(number, share) {
+                    let slot = problem.slot(tensor).unwrap();
+                    let end = ends.insert(tensor, range.end).unwrap_or(0);
+                    prop_assert!(slot.output && end <= range.start && range.end <= slot.span, "{tensor} {range:?}");
+                    owned.entry(tensor).or_insert_with(|| vec![false; slot.span])[range].fill(true);
+                }
+            }
+            prop_assert_eq!(plan.share_ranges(number, phase.shares).count(), 0);
+        }
+        // Every element of an output belongs to a share.
+        for slot in problem.tensors().filter(|slot| slot.output && slot.span > 0 && problem.early_success().is_none()) {
+            let owned = owned.remove(&slot.tensor).unwrap_or_default();
+            let ranges: Vec<_> = slot.shape.as_slice().iter().map(|&size| [0, size]).collect();
+            let Ok(ranges) = <[[usize; 2]; 4]>::try_from(ranges) else { panic!("four dimensions") };
+            for index in times(ranges) {
+                let at: usize = index.iter().zip(slot.strides.as_slice()).map(|(i, stride)| i * stride).sum();
+                prop_assert!(owned.get(at) == Some(&true), "{} {index:?}", slot.tensor);
+            }
+        }
+    }
+
+    #[test]
+    fn regions_that_live_together_lie_apart(problem in problems(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        prop_assert!(limit.is_none_or(|limit| plan.workspace_bytes() <= limit));
+        let (regions, phases) = (plan.workspace().regions(), plan.phases().count());
+        for (i, a) in regions.iter().enumerate() {
+            prop_assert!(a.bytes > 0 && a.first_phase <= a.last_phase && a.last_phase < phases, "{a:?}");
+            prop_assert!(a.end() <= plan.workspace_bytes(), "{a:?}");
+            for b in &regions[..i] {
+                let together = a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
+                let apart = a.end() <= b.offset || b.end() <= a.offset;
+                prop_assert!(apart || !together, "{a:?} {b:?}");
+                prop_assert!(a.name != b.name, "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_smaller_limit_costs_more_and_none_nothing(problem in problems(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        for price in plan.prices() {
+            prop_assert!(price.paid >= price.unlimited, "{price:?}");
+            prop_assert!(limit.is_some() || price.paid == price.unlimited, "{price:?}");
+        }
+        for choice in plan.choices().filter(|_| problem.early_success().is_none()) {
+            prop_assert!(choice.used <= choice.limit, "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn more_cores_are_never_fewer_shares(problem in problems(), target in targets(), more in 1..20usize) {
+        let few = planned(&problem, &target, None);
+        let many = planned(&problem, &TargetSpec { cores: target.cores + more, ..target }, None);
+        prop_assert!(few.block_dim() <= many.block_dim(), "{} {}", few.block_dim(), many.block_dim());
+    }
+
+    #[test]
+    fn more_memory_is_never_a_smaller_tile(problem in problems(), target in targets(), more in 1..5000usize) {
+        let small = planned(&problem, &target, None);
+        let local_bytes = small.target().local_bytes + more;
+        let large = planned(&problem, &TargetSpec { local_bytes, ..target }, None);
+        prop_assert!(tile_size(&small) <= tile_size(&large), "{} {}", tile_size(&small), tile_size(&large));
+    }
+
+    #[test]
+    fn plans_are_made_again_the_same(problem in problems(), target in targets(), limit in limits()) {
+        prop_assert_eq!(planned(&problem, &target, limit), planned(&problem, &target, limit));
+    }
+
+    #[test]
+    fn huge_sizes_do_not_overflow(problem in huge_problems(), target in targets(), limit in limits(), cores in any::<usize>()) {
+        for target in [target, TargetSpec { cores, ..target }, TargetSpec { local_bytes: usize::MAX, ..target }] {
+            let options = PlanOptions { workspace_limit: limit, local_bytes: None };
+            let plan = match plan(&problem, &target, &options) {
+                Ok(plan) => plan,
+                Err(PlanError::LocalBytes { got, want }) => { prop_assert!(got < want); continue }
+                Err(PlanError::TooLarge) => continue,
+            };
+            prop_assert!(limit.is_none_or(|limit| plan.workspace_bytes() <= limit));
+            prop_assert!(plan.block_dim() <= target.cores.max(1));
+            for (number, phase) in plan.phases().enumerate() {
+                for share in [0, phase.shares / 2, phase.shares - 1, phase.shares, usize::MAX] {
+                    for (tensor, range) in plan.share_ranges(number, share) {
+                        prop_assert!(range.end <= problem.slot(tensor).unwrap().span);
+                    }
+                    prop_assert!(plan.tile_bytes(number, share).take(100).all(|bytes| bytes <= target.local_bytes));
+                }
+            }
+            let _ = (plan.choices().count(), plan.prices().count());
+        }
+    }
+}
+
+/// Sizes that fit memory by themselves may not with what a plan adds to them: an error, not a wrong plan.
+#[test]
+fn sizes_at_the_end_of_the_address_space() {
+    let most = isize::MAX as usize / 4;
+    let target = TargetSpec::host(4);
+    let options = PlanOptions::default();
+    let pad = ReplicationPad { n: 1, c: 1, h: 1, w: most, padding: [0; 4], ..Default::default() };
+    let plan = replication_pad::plan(&pad.problem(), &target, &options).unwrap();
+    assert!(plan.tiles(0, 0).take(10).all(|tile| tile.local_bytes() <= target.local_bytes));
+    let fold = Im2col { n: 1, c: 1, h: 1, w: most, kernel: [1, 1], ..Default::default() };
+    let plan = im2col::plan(&fold.problem(), &target, &options).unwrap();
+    assert!(plan.tiles(0, 0).take(10).all(|tile| tile.local_bytes() <= target.local_bytes));
+    let unpool = MaxUnpool { n: 1, c: 1, h: 1, w: most / 2, out_h: 1, out_w: 1, ..Default::default() };
+    let plan = max_unpool::plan(&unpool.problem(), &target, &options).unwrap();
+    assert!(plan.tiles(0, 0).take(10).all(|tile| tile.local_bytes() <= target.local_bytes));
+    let sample = GridSampler { dtype: Dtype::F16, n: 1, c: 1, hi: 1, wi: most * 2, ..Default::default() };
+    // Sums of F16 are twice as large as the image, which is more than there can be: without a limit too, the plan does with less.
+    if let Ok(plan) = grid_sampler::plan(&sample.problem(), &target, &options) {
+        assert!(plan.workspace_bytes() <= isize::MAX as usize);
+    }
+}

@@ -31,7 +31,7 @@ use self::sources::Sources;
 use self::stored::Stored;
 use self::tile::OneTile;
 use crate::RunError;
-use crate::level::Level;
+use crate::level::{Kernel, Level};
 use crate::parallel::{Parallel, Serial};
 use crate::values::{Values, ValuesMut};
 
@@ -186,10 +186,10 @@ pub struct TileBoxes<'a> {
 /// A box of the wrong dtype or too short.
 pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) -> Result<(), RunError> {
     match plan.problem().dtype {
-        Dtype::F16 => OneTile::<f16>::new(plan, tile, boxes).map(|tile| tile.run(level)),
-        Dtype::Bf16 => OneTile::<bf16>::new(plan, tile, boxes).map(|tile| tile.run(level)),
-        Dtype::F32 => OneTile::<f32>::new(plan, tile, boxes).map(|tile| tile.run(level)),
-        Dtype::F64 => OneTile::<f64>::new(plan, tile, boxes).map(|tile| tile.run(level)),
+        Dtype::F16 => OneTile::<f16>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::Bf16 => OneTile::<bf16>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::F32 => OneTile::<f32>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::F64 => OneTile::<f64>::new(plan, level, tile, boxes).map(OneTile::run),
         _ => Ok(()),
     }
 }
@@ -200,9 +200,9 @@ fn check_inputs(plan: &Plan, inputs: &Inputs<'_>) -> Result<(), RunError> {
     inputs.grid.check(plan.problem().slot(Tensor::Grid))
 }
 
-fn sources<'a, T: Stored>(plan: &'a Plan, inputs: &Inputs<'a>) -> Sources<'a, T> {
+fn sources<'a, T: Stored>(plan: &'a Plan, level: Level, inputs: &Inputs<'a>) -> Sources<'a, T> {
     let (grad_output, input, grid) = (T::read(inputs.grad_output), T::read(inputs.input), T::read(inputs.grid));
-    Sources { plan, grad_output, input, grid }
+    Sources { plan, level, grad_output, input, grid }
 }
 
 fn typed<T: Stored>(
@@ -213,7 +213,7 @@ fn typed<T: Stored>(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) {
-    let sources = sources::<T>(plan, &inputs);
+    let sources = sources::<T>(plan, level, &inputs);
     let (input_grad, grid_grad) = (T::write(outputs.input_grad), T::write(outputs.grid_grad));
     for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
         // All of a kind lies in one region, and the regions in this order.
@@ -236,7 +236,6 @@ fn typed<T: Stored>(
                 part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
             };
             Share {
-                level,
                 sources,
                 work: plan.work(phase, share),
                 input_grad: input_grad.take(range.input_grad.clone()),
@@ -247,7 +246,7 @@ fn typed<T: Stored>(
                 read: read.get(within(parts.read, read_start)).unwrap_or(&[]),
             }
         });
-        parallel.for_each(items, Share::run);
+        parallel.for_each(items, T::run);
     }
 }
 
@@ -260,9 +259,8 @@ fn one_share<T: Stored>(
     memory: ShareMemory<'_>,
 ) {
     let ShareMemory { scratch, write, read } = memory;
-    let (sources, parts) = (sources::<T>(plan, &inputs), plan.share_workspace(phase, share));
+    let (sources, parts) = (sources::<T>(plan, level, &inputs), plan.share_workspace(phase, share));
     let share = Share {
-        level,
         sources,
         work: plan.work(phase, share),
         input_grad: T::write(outputs.input_grad),
@@ -272,5 +270,11 @@ fn one_share<T: Stored>(
         write: write.get_mut(..parts.write.len()).unwrap_or(&mut []),
         read: read.get(..parts.read.len()).unwrap_or(&[]),
     };
-    share.run();
+    T::run(share);
+}
+
+/// Runs a kernel. Not inlined, so that each kernel is compiled once for each level.
+#[inline(never)]
+fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    level.dispatch(kernel)
 }

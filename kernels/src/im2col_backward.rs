@@ -5,23 +5,20 @@
 //! to the dtype of `out`. A cell that no window reaches is +0.0. No workspace; the sums lie on the stack, 2 KiB at the scalar
 //! level and 16 KiB at the others.
 
-mod source;
-mod target;
+mod add;
 mod tile;
+mod write;
 
 use core::num::NonZeroUsize;
 
 use ubtile_tiling::Tensor;
 use ubtile_tiling::im2col_backward::{Plan, Tile};
 
-use self::source::Source;
-use self::target::{Run, Sums};
-use self::tile::{Job, ROOM, SMALL_ROOM};
+use self::tile::{Job, Windows};
+use self::write::{Run, Write};
 use crate::RunError;
-use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
-use crate::simd::{Isa, Vector};
 use crate::values::{Values, ValuesMut};
 
 /// What is read.
@@ -131,64 +128,59 @@ enum What<'a> {
     Tile(&'a Tile, Option<ValuesMut<'a>>),
 }
 
+/// Sums are made on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
-    match inputs.grad_output {
-        Values::F16(grad) => level.dispatch(Work { plan, what, grad, out }),
-        Values::Bf16(grad) => level.dispatch(Work { plan, what, grad, out }),
-        Values::F32(grad) => level.dispatch(Work { plan, what, grad, out }),
-        Values::F64(grad) => level.dispatch(Work { plan, what, grad, out }),
-        // The contract has no other.
+    if level == Level::scalar() {
+        compute_in_2_kib(plan, level, what, inputs.grad_output, out);
+    } else {
+        compute_in_16_kib(plan, level, what, inputs.grad_output, out);
+    }
+}
+
+/// For small cores, which have no cache to use well and not much stack.
+#[inline(never)]
+fn compute_in_2_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
+    compute_in(&mut [0.0; 256], plan, level, what, grad, out);
+}
+
+/// Half of a small level-1 cache: a plane of 56 x 56 f32 fits.
+#[inline(never)]
+fn compute_in_16_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
+    compute_in(&mut [0.0; 2048], plan, level, what, grad, out);
+}
+
+fn compute_in(room: &mut [f64], plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, mut out: ValuesMut<'_>) {
+    match what {
+        What::Share(share) => {
+            let first = plan.share_range(0, share).start;
+            // The whole tensors need not fit any local memory, so a kernel that the plan cuts is added in one go.
+            for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
+                on_tensors(plan, tile, first).run(level, grad, room, &mut out);
+            }
+        }
+        What::Tile(tile, rounded) => {
+            on_boxes(plan, *tile).run(level, grad, room, &mut out);
+            if let Some(rounded) = rounded
+                && tile.last
+            {
+                round(level, tile.cells(), &out, rounded);
+            }
+        }
+    }
+}
+
+/// Rounds a box of sums to the dtype of `out`.
+fn round(level: Level, cells: usize, sums: &ValuesMut<'_>, mut out: ValuesMut<'_>) {
+    let (runs, out) = (core::iter::once((0, Run { at: 0, step: 1, count: cells })), &mut out);
+    match sums {
+        ValuesMut::F32(sums) => level.dispatch(Write { runs, sums, out }),
+        ValuesMut::F64(sums) => level.dispatch(Write { runs, sums, out }),
         _ => {}
     }
 }
 
-struct Work<'a, T> {
-    plan: &'a Plan,
-    what: What<'a>,
-    grad: &'a [T],
-    out: ValuesMut<'a>,
-}
-
-impl<T: Element<Acc: Sums>> Kernel for Work<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        if S::F32::LANES == 1 {
-            self.compute(isa, &mut [0.0; SMALL_ROOM]);
-        } else {
-            self.compute(isa, &mut [0.0; ROOM]);
-        }
-    }
-}
-
-impl<T: Element<Acc: Sums>> Work<'_, T> {
-    #[inline(always)]
-    fn compute<S: Isa>(self, isa: S, room: &mut [f64]) {
-        let Self { plan, what, grad, mut out } = self;
-        let (share, mut single) = match &what {
-            What::Share(share) => (*share, None),
-            What::Tile(tile, _) => (usize::MAX, Some(**tile)),
-        };
-        let first = plan.share_range(0, share).start;
-        // The whole tensors need not fit any local memory, so a kernel that the plan cuts is added in one go.
-        let mut tiles = plan.tiles(0, share).filter(|tile| !tile.accumulates);
-        while let Some((tile, in_place)) =
-            single.take().map(|tile| (tile, false)).or_else(|| tiles.next().map(|tile| (tile, true)))
-        {
-            let job = if in_place { on_tensors(plan, grad, tile, first) } else { on_boxes(plan, grad, tile) };
-            job.run(isa, room, &mut out);
-        }
-        if let What::Tile(tile, Some(mut rounded)) = what
-            && tile.last
-        {
-            Run { at: 0, step: 1, count: tile.cells() }.write(isa, T::Acc::left_in(&out), &mut rounded);
-        }
-    }
-}
-
 /// A tile of a share whose part of `out` begins at element `first`.
-fn on_tensors<'a, T>(plan: &'a Plan, data: &'a [T], mut tile: Tile, first: usize) -> Job<'a, T> {
+fn on_tensors(plan: &Plan, mut tile: Tile, first: usize) -> Job<'_> {
     let problem = plan.problem();
     let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
     let [gn, gr, gl] = problem.grad_output_strides;
@@ -198,26 +190,25 @@ fn on_tensors<'a, T>(plan: &'a Plan, data: &'a [T], mut tile: Tile, first: usize
     let ([y, _], [x, _]) = (tile.rows, tile.columns);
     let (n, c) = (tile.plane / channels, tile.plane % channels);
     let row = c.wrapping_mul(kh).wrapping_mul(kw);
-    let source = Source {
-        data,
+    let windows = Windows {
         start: n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)),
         taps: [kw.wrapping_mul(gr), gr],
-        windows: [problem.columns[1].wrapping_mul(gl), gl],
+        steps: [problem.columns[1].wrapping_mul(gl), gl],
         in_place: true,
     };
     let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
     let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
     let out_start = plane.wrapping_add(cell).wrapping_sub(first);
-    Job { problem, tile, source, out_start, out_strides: [oh, ow] }
+    Job { problem, tile, windows, out_start, out_strides: [oh, ow] }
 }
 
-fn on_boxes<'a, T>(plan: &'a Plan, data: &'a [T], tile: Tile) -> Job<'a, T> {
+fn on_boxes(plan: &Plan, tile: Tile) -> Job<'_> {
     let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
     let one = a.wrapping_mul(b);
     let taps = [j1.wrapping_sub(j0).wrapping_mul(one), one];
     let before = i.wrapping_mul(taps[0]).wrapping_add(j0.wrapping_mul(one));
     let start = before.wrapping_neg();
-    let source = Source { data, start, taps, windows: [b, 1], in_place: false };
+    let windows = Windows { start, taps, steps: [b, 1], in_place: false };
     let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
-    Job { problem: plan.problem(), tile, source, out_start: 0, out_strides }
+    Job { problem: plan.problem(), tile, windows, out_start: 0, out_strides }
 }

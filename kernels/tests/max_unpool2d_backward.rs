@@ -33,8 +33,7 @@ fn inputs(data: &reference::Inputs) -> Inputs<'_> {
     Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) }
 }
 
-/// Runs a problem at every level, on one and more threads, with some tile sizes; all must give the reference's bits, or its
-/// error with all elements but the bad ones right.
+/// Runs a problem at every level, on one and more threads, with some tile sizes; all must give the reference's bits or error.
 fn check(spec: &MaxUnpool, fill: Fill, index: IndexFill, rng: &mut Rng) {
     let problem = spec.problem();
     let data = max_unpool_inputs(&problem, fill, index, rng);

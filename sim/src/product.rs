@@ -133,8 +133,11 @@ impl Soc {
     /// The file cannot be read, or says something impossible.
     pub fn load(path: &Path) -> Result<Self, ProductError> {
         let file = path.display().to_string();
-        let unreadable = |error: std::io::Error| {
-            ProductError { file: file.as_str().into(), line: None, key: None, problem: error.to_string() }
+        let unreadable = |error: std::io::Error| ProductError {
+            file: file.as_str().into(),
+            line: None,
+            key: None,
+            problem: error.to_string(),
         };
         let text = fs::read_to_string(path).map_err(unreadable)?;
         let name = path.file_stem().map_or_else(|| file.clone(), |stem| stem.to_string_lossy().into_owned());

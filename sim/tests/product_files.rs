@@ -71,14 +71,23 @@ fn unknown_stays_unknown() {
     let missing = empty.target_spec().unwrap_err();
     assert_eq!(missing.to_string(), "capabilities.atomic_add is unknown; a product file can state it");
     let soc = parse("inherits = 'Ascend910B1'\n[cores]\nvector = 'unknown'").unwrap();
-    assert_eq!(soc.target_spec().unwrap_err().to_string(), "cores.vector_units is unknown; a product file can state it");
+    assert_eq!(
+        soc.target_spec().unwrap_err().to_string(),
+        "cores.vector_units is unknown; a product file can state it"
+    );
 }
 
 #[test]
 fn errors_name_file_line_and_key_and_what_was_expected() {
     let wrong = |text: &str, expected: &str| assert_eq!(parse(text).unwrap_err(), expected, "{text}");
-    wrong("[ub]\n\nbytes = 'big'", "mine.toml:3: ub.bytes: expected a number of bytes, or a text such as \"192 KiB\", found \"big\"");
-    wrong("[ub]\nbytes = -1", "mine.toml:2: ub.bytes: expected a number of bytes, or a text such as \"192 KiB\", found -1");
+    wrong(
+        "[ub]\n\nbytes = 'big'",
+        "mine.toml:3: ub.bytes: expected a number of bytes, or a text such as \"192 KiB\", found \"big\"",
+    );
+    wrong(
+        "[ub]\nbytes = -1",
+        "mine.toml:2: ub.bytes: expected a number of bytes, or a text such as \"192 KiB\", found -1",
+    );
     wrong("[cores]\nai = 0", "mine.toml:2: cores.ai: expected a whole number from 1, found 0");
     wrong("[cores]\nai = 2.5", "mine.toml:2: cores.ai: expected a whole number from 1, found 2.5");
     wrong("[rates]\nddr_read = 0", "mine.toml:2: rates.ddr_read: expected a number above 0, found 0");
@@ -86,8 +95,14 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
     wrong("[dma]\nissue_cycles = nan", "mine.toml:2: dma.issue_cycles: expected a number from 0, found nan");
     wrong("[cores]\nseparate = 1", "mine.toml:2: cores.separate: expected true or false, found 1");
     wrong("grade = 'sure'", "mine.toml:1: grade: expected cited, derived or guess");
-    wrong("[ub]\nbytes = { value = 1, grade = 2 }", "mine.toml:2: ub.bytes.grade: expected a text, found a whole number");
-    wrong("[ub]\nbytes = { value = 1, note = 2 }", "mine.toml:2: ub.bytes: expected value, grade and source, found note");
+    wrong(
+        "[ub]\nbytes = { value = 1, grade = 2 }",
+        "mine.toml:2: ub.bytes.grade: expected a text, found a whole number",
+    );
+    wrong(
+        "[ub]\nbytes = { value = 1, note = 2 }",
+        "mine.toml:2: ub.bytes: expected value, grade and source, found note",
+    );
     wrong(
         "[clock]\ncore_mhz = 1\ncores_mhz = 1",
         "mine.toml:3: clock.cores_mhz: no such key; [clock] has core_mhz, vector_core_mhz, board_mhz, counter_mhz",
@@ -102,7 +117,10 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
         ("inherits = 'Ascend910C'", "mine.toml:1: inherits: expected one of ascend, "),
         ("[dma]\nlike = 'A2'", "mine.toml:2: dma.like: expected one of ascend, "),
         ("[vector]\nadd = { cycles_16 = 1 }", "mine.toml:2: vector.add: expected overhead_cycles with "),
-        ("[vector]\nadd = { overhead_cycles = 1, cycles_64 = 1 }", "mine.toml:2: vector.add: expected overhead_cycles with "),
+        (
+            "[vector]\nadd = { overhead_cycles = 1, cycles_64 = 1 }",
+            "mine.toml:2: vector.add: expected overhead_cycles with ",
+        ),
         ("[instructions]\nvadd = ['f16', 'f8']", "mine.toml:2: instructions.vadd: expected a list of f16, "),
         ("[conversions]\nf32 = { f16 = 'x' }", "mine.toml:2: conversions.f32: expected a table of types, "),
         ("[version]\nproducts = ['atlas']", "mine.toml:2: version.products: expected a list of product lines "),

@@ -90,7 +90,10 @@ fn every_value_states_its_evidence() {
             assert_eq!(fact.value.is_some(), fact.grade.is_some(), "{} {}", soc.name(), fact.key);
             if let Some(text) = &fact.source {
                 assert!(!text.ends_with(".toml"), "{} {}: the source is but its own file", soc.name(), fact.key);
-                assert!(fact.grade != Some(Grade::Cited) || source(text).is_some() || text.starts_with("product page"), "{text}");
+                assert!(
+                    fact.grade != Some(Grade::Cited) || source(text).is_some() || text.starts_with("product page"),
+                    "{text}"
+                );
             }
         }
     }
@@ -268,7 +271,10 @@ fn plans_are_for_what_the_framework_leaves() {
         assert_eq!((target.block_bytes, target.vector_bytes), (32, 256), "{name}");
         let can = target.capabilities;
         assert_eq!((can.unaligned_copy, can.gather, can.bf16), (unaligned, gather, bf16), "{name}");
-        assert_eq!(can.atomic_add.contains(Dtype::Bf16), matches!(name, "Ascend910B1" | "Ascend910B4" | "Ascend910_95"));
+        assert_eq!(
+            can.atomic_add.contains(Dtype::Bf16),
+            matches!(name, "Ascend910B1" | "Ascend910B4" | "Ascend910_95")
+        );
         assert!(can.atomic_add.contains(Dtype::F32) && !can.atomic_add.contains(Dtype::I64), "{name}");
     }
     for soc in all() {

@@ -21,7 +21,7 @@ pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refus
     let plan = plan(&problem, &request.target(), &request.options())?;
 
     let level = request.level();
-    let inputs = Inputs { grad_output: arena.values(request, dtype)?, indices: arena.values(request, index_dtype)? };
+    let inputs = Inputs { grad_output: arena.values(request, dtype)?, indices: arena.indices(request, index_dtype)? };
     let outputs = Outputs { out: arena.values_mut(request, out_dtype)? };
     match request.call() {
         Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,

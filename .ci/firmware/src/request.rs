@@ -203,31 +203,48 @@ impl Arena {
         Ok(bytes)
     }
 
+    /// The next elements.
+    #[cfg(not(feature = "everything"))]
+    fn elements<T: bytemuck::Pod>(&mut self, request: &mut Request) -> Result<&'static mut [T], Refusal> {
+        bytemuck::try_cast_slice_mut(self.bytes(request)?).map_err(|_| Refusal::Malformed)
+    }
+}
+
+/// Tensors in F32 with I32 indices. Inlined, so that the calls of the kernels show which dtype it is.
+#[cfg(not(feature = "everything"))]
+impl Arena {
     /// The elements of an input.
-    pub(crate) fn values(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
-        let bytes = &*self.bytes(request)?;
-        match dtype {
-            Dtype::F32 => bytemuck::try_cast_slice(bytes).ok().map(Values::F32),
-            Dtype::I32 => bytemuck::try_cast_slice(bytes).ok().map(Values::I32),
-            #[cfg(feature = "everything")]
-            _ => Values::from_bytes(dtype, bytes),
-            #[cfg(not(feature = "everything"))]
-            _ => None,
-        }
-        .ok_or(Refusal::Malformed)
+    #[inline(always)]
+    pub(crate) fn values(&mut self, request: &mut Request, _: Dtype) -> Result<Values<'static>, Refusal> {
+        Ok(Values::F32(self.elements(request)?))
+    }
+
+    /// The elements of `indices`.
+    #[inline(always)]
+    pub(crate) fn indices(&mut self, request: &mut Request, _: Dtype) -> Result<Values<'static>, Refusal> {
+        Ok(Values::I32(self.elements(request)?))
     }
 
     /// The elements of an output.
+    #[inline(always)]
+    pub(crate) fn values_mut(&mut self, request: &mut Request, _: Dtype) -> Result<ValuesMut<'static>, Refusal> {
+        Ok(ValuesMut::F32(self.elements(request)?))
+    }
+}
+
+/// Tensors of any dtype.
+#[cfg(feature = "everything")]
+impl Arena {
+    pub(crate) fn values(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
+        Values::from_bytes(dtype, self.bytes(request)?).ok_or(Refusal::Malformed)
+    }
+
+    pub(crate) fn indices(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
+        self.values(request, dtype)
+    }
+
     pub(crate) fn values_mut(&mut self, request: &mut Request, dtype: Dtype) -> Result<ValuesMut<'static>, Refusal> {
-        let bytes = self.bytes(request)?;
-        match dtype {
-            Dtype::F32 => bytemuck::try_cast_slice_mut(bytes).ok().map(ValuesMut::F32),
-            #[cfg(feature = "everything")]
-            _ => ValuesMut::from_bytes(dtype, bytes),
-            #[cfg(not(feature = "everything"))]
-            _ => None,
-        }
-        .ok_or(Refusal::Malformed)
+        ValuesMut::from_bytes(dtype, self.bytes(request)?).ok_or(Refusal::Malformed)
     }
 }
 

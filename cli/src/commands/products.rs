@@ -67,8 +67,9 @@ const COLUMNS: [(&str, &str); 10] = [
 
 impl Line {
     fn new(name: &'static str, soc: &Soc) -> Self {
-        let text =
-            |key| soc.facts().iter().find(|fact| *fact.key == *key).map_or_else(String::new, |fact| fact.text.clone());
+        let text = |key: &str| {
+            soc.facts().iter().find(|fact| *fact.key == *key).map_or_else(String::new, |fact| fact.text.clone())
+        };
         let products = soc.version.products.get().ok();
         Self {
             soc: name,

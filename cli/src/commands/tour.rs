@@ -95,7 +95,7 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
             Ok(report) if report.relative + report.small == 0 => format!("{tensor} equal in bits"),
             Ok(report) => {
                 let error = report.worst.map_or(0.0, |worst| worst.error);
-                format!("{tensor} within {error:.1e}")
+                format!("{tensor} max error {error:.1e}")
             }
             Err(mismatch) => {
                 agrees = false;
@@ -202,7 +202,7 @@ impl Report for Tour {
         let mut text =
             format!("The four operators in f32 on this machine: level {}, threads {}.\n\n", self.level, self.threads);
         text += &output::table(header, rows);
-        text += "\nms is the fastest of 5 calls, MB the inputs and outputs once. The problems:\n\n";
+        text += "\nms is the fastest of 5 calls, MB the inputs and outputs once (they fit a cache), errors are relative. The problems:\n\n";
         for row in &self.operators {
             text += &format!("- {}: {}\n", row.operator, row.problem);
         }

@@ -2,19 +2,24 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
-use super::coordinates::Axis;
+use super::coordinates::{Axis, Positions};
+use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
-use crate::simd::{Isa, Real, Vector};
+use crate::level::Level;
+use crate::simd::Real;
 
 /// Points that are worked on together; a whole number of vectors at every level.
-pub(crate) const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 32;
 
 /// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
 pub(crate) const ABSENT: usize = usize::MAX >> 2;
 
 /// A value for each point of a chunk.
-pub(crate) type Each<A> = [A; CHUNK];
+pub(crate) type Each<T> = [T; CHUNK];
+
+/// A sum along x and along y for each point of a chunk.
+pub(crate) type Sums<A> = Each<[A; 2]>;
 
 /// Both axes of the image.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +28,6 @@ pub(crate) struct Axes<A> {
     y: Axis<A>,
     nearest: bool,
 }
-
-/// A sum along x and along y for each point of a chunk.
-pub(crate) type Sums<A> = Each<[A; 2]>;
 
 /// Cells of the points of a chunk along an axis.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +42,17 @@ pub(crate) struct AxisCells<A> {
     pub(crate) multiplier: Each<A>,
 }
 
+/// A point's distances to the next pixel and from the last one, along x and y.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distances<A> {
+    pub(crate) before: [A; 2],
+    pub(crate) after: [A; 2],
+}
+
 /// Cells of the points of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cells<A> {
+    pub(crate) count: usize,
     pub(crate) x: AxisCells<A>,
     pub(crate) y: AxisCells<A>,
     nearest: bool,
@@ -86,44 +96,26 @@ impl<A: Real> Axes<A> {
     }
 
     /// The cells of `count` points from `first` on, at most a chunk.
-    #[inline(always)]
-    pub(crate) fn cells<S: Isa, T: Element<Acc = A>>(
+    pub(crate) fn cells<T: Element<Acc = A>>(
         &self,
-        isa: S,
+        level: Level,
         grid: &Planes<&[T]>,
         first: usize,
         count: usize,
     ) -> Cells<A> {
-        let mut at = [[A::default(); CHUNK]; 2];
-        load_pairs(grid, first, count, &mut at);
-        let [x, y] = at;
-        Cells { x: axis_cells(isa, &self.x, &x), y: axis_cells(isa, &self.y, &y), nearest: self.nearest }
+        let zeros = [A::default(); CHUNK];
+        let none = AxisCells { cell: zeros, before: zeros, after: zeros, multiplier: zeros };
+        let mut cells = Cells { count: count.min(CHUNK), x: none, y: none, nearest: self.nearest };
+        let mut at = [zeros; 2];
+        load_pairs(grid, first, cells.count, &mut at);
+        let [x, y] = &at;
+        dispatch(level, Positions { axis: &self.x, grid: x, cells: &mut cells.x });
+        dispatch(level, Positions { axis: &self.y, grid: y, cells: &mut cells.y });
+        cells
     }
-}
-
-#[inline(always)]
-fn axis_cells<S: Isa, A: Real>(isa: S, axis: &Axis<A>, at: &Each<A>) -> AxisCells<A> {
-    let mut cells = AxisCells {
-        cell: [A::default(); CHUNK],
-        before: [A::default(); CHUNK],
-        after: [A::default(); CHUNK],
-        multiplier: [A::default(); CHUNK],
-    };
-    let lanes = A::V::<S>::LANES;
-    let out = cells.cell.chunks_exact_mut(lanes).zip(cells.before.chunks_exact_mut(lanes));
-    let out = out.zip(cells.after.chunks_exact_mut(lanes).zip(cells.multiplier.chunks_exact_mut(lanes)));
-    for (at, ((cell, before), (after, multiplier))) in at.chunks_exact(lanes).zip(out) {
-        let p = axis.positions(isa, Vector::load(isa, at));
-        p.cell.store(cell);
-        ((p.cell + Vector::splat(isa, A::ONE)) - p.at).store(before);
-        (p.at - p.cell).store(after);
-        p.multiplier.store(multiplier);
-    }
-    cells
 }
 
 /// Reads x and y of `count` points.
-#[inline(always)]
 fn load_pairs<T: Element>(grid: &Planes<&[T]>, first: usize, count: usize, [x, y]: &mut [Each<T::Acc>; 2]) {
     let (offset, run) = grid.run(&(first..first.wrapping_add(count)), CHUNK);
     let pairs = grid.data.get(offset..offset.wrapping_add(count.wrapping_mul(2)));
@@ -141,10 +133,9 @@ fn load_pairs<T: Element>(grid: &Planes<&[T]>, first: usize, count: usize, [x, y
 
 impl<A: Real> Cells<A> {
     /// Offsets of the pixels north-west, north-east, south-west and south-east of each point; the nearest one alone for nearest.
-    #[inline(always)]
-    pub(crate) fn corners(&self, window: &Window, count: usize) -> Each<[usize; 4]> {
+    pub(crate) fn corners(&self, window: &Window) -> Each<[usize; 4]> {
         let mut corners = [[ABSENT; 4]; CHUNK];
-        for ((corners, x), y) in corners.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(count) {
+        for ((corners, x), y) in corners.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
             let (x, y) = (x.to_isize(), y.to_isize());
             let (west, north) = (window.column(x), window.row(y));
             *corners = if self.nearest {
@@ -162,8 +153,14 @@ impl<A: Real> Cells<A> {
         corners
     }
 
-    /// Weights of those pixels.
+    /// The distances of point `k`.
     #[inline(always)]
+    pub(crate) fn distances(&self, k: usize) -> Option<Distances<A>> {
+        let (x, y) = (&self.x, &self.y);
+        Some(Distances { before: [*x.before.get(k)?, *y.before.get(k)?], after: [*x.after.get(k)?, *y.after.get(k)?] })
+    }
+
+    /// Weights of those pixels.
     pub(crate) fn weights(&self) -> Each<[A; 4]> {
         let mut weights = [[A::ONE; 4]; CHUNK];
         if self.nearest {
@@ -171,9 +168,14 @@ impl<A: Real> Cells<A> {
         }
         let x = self.x.before.iter().zip(&self.x.after);
         let y = self.y.before.iter().zip(&self.y.after);
-        for (weights, ((&bx, &ax), (&by, &ay))) in weights.iter_mut().zip(x.zip(y)) {
+        for (weights, ((&bx, &ax), (&by, &ay))) in weights.iter_mut().zip(x.zip(y)).take(self.count) {
             *weights = [bx * by, ax * by, bx * ay, ax * ay];
         }
         weights
     }
+}
+
+/// Whether any of the pixels is there.
+pub(crate) fn any_present(corners: &Each<[usize; 4]>) -> bool {
+    corners.as_flattened().iter().any(|&at| at < ABSENT)
 }

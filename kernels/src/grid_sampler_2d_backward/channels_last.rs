@@ -2,19 +2,21 @@
 
 use core::ops::Range;
 
-use super::bicubic::Bicubic;
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Sums, Window};
+use super::bicubic::{Bicubic, Taps};
+use super::cells::{ABSENT, Axes, CHUNK, Cells, Each, Sums, Window, any_present};
+use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
-use super::staging::stage;
+use super::staging::Stage;
 use crate::element::Element;
-use crate::level::Kernel;
+use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
 pub(crate) struct ChannelsLast<'a, T: Element> {
+    pub(crate) level: Level,
     pub(crate) axes: Axes<T::Acc>,
     /// What a point mixes, if not the four pixels around it.
     pub(crate) bicubic: Option<Bicubic>,
@@ -32,26 +34,102 @@ pub(crate) struct ChannelsLast<'a, T: Element> {
     pub(crate) window: Window,
 }
 
-/// Works on points: adds to the staged `input_grad` unless it is empty, and gives `grid_grad`, if any, their gradients.
-#[derive(Debug)]
-pub(crate) struct Points<'a, 'b, T: Element> {
-    pub(crate) image: &'b ChannelsLast<'a, T>,
-    pub(crate) points: Range<usize>,
-    /// A chunk of staged `grad_output`.
-    pub(crate) tile: &'b mut [T::Acc],
-    pub(crate) input_grad: &'b mut [T::Acc],
-    pub(crate) grid_grad: Option<&'b mut GridGrad<'a, T>>,
+impl<T: Element> ChannelsLast<'_, T> {
+    /// Works on `points`: adds to the staged `input_grad` unless it is empty, and gives `grid_grad`, if any, their gradients.
+    /// `tile` holds a chunk of staged `grad_output`.
+    pub(crate) fn run(
+        &self,
+        points: Range<usize>,
+        tile: &mut [T::Acc],
+        input_grad: &mut [T::Acc],
+        mut grid_grad: Option<&mut GridGrad<'_, T>>,
+    ) {
+        let input = if grid_grad.is_some() { self.input } else { &[] };
+        for first in points.clone().step_by(CHUNK) {
+            let run = first..points.end.min(first.saturating_add(CHUNK));
+            let cells = self.axes.cells(self.level, &self.grid, first, run.len());
+            let mut chunk = Chunk {
+                cells: &cells,
+                pitch: self.pitch,
+                tile: &mut *tile,
+                input,
+                input_grad: &mut *input_grad,
+                sums: [[T::Acc::default(); 2]; CHUNK],
+            };
+            match &self.bicubic {
+                Some(bicubic) => self.sixteen(bicubic, run, &mut chunk),
+                None => self.four(run, &mut chunk),
+            }
+            if let Some(grid_grad) = grid_grad.as_mut() {
+                grid_grad.put(&cells, first, &chunk.sums);
+            }
+        }
+    }
+
+    fn stage(&self, points: Range<usize>, staged: &mut [T::Acc]) {
+        let planes = self.grad_output;
+        dispatch(self.level, Stage { planes, channels: self.channels, positions: points, staged, pitch: self.pitch });
+    }
+
+    fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
+        let corners = chunk.cells.corners(&self.image);
+        let moved = if self.window == self.image { None } else { Some(chunk.cells.corners(&self.window)) };
+        let scattered = moved.as_ref().unwrap_or(&corners);
+        // A band's share looks at many points that lie outside of the band.
+        let scatters = !chunk.input_grad.is_empty() && any_present(scattered);
+        if !scatters && chunk.input.is_empty() {
+            return;
+        }
+        self.stage(points, chunk.tile);
+        let weights = if scatters { Some(chunk.cells.weights()) } else { None };
+        dispatch(self.level, Four { chunk, corners: &corners, scattered, weights: weights.as_ref() });
+    }
+
+    fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
+        self.stage(points, chunk.tile);
+        for k in 0..chunk.cells.count {
+            if let Some(taps) = bicubic.taps(chunk.cells, k) {
+                let (offsets, scattered) = (taps.offsets(&self.image), taps.offsets(&self.window));
+                dispatch(self.level, Sixteen { chunk: &mut *chunk, k, taps: &taps, offsets: &offsets, scattered: &scattered });
+            }
+        }
+    }
 }
 
-impl<T: Element> Kernel for Points<'_, '_, T> {
+/// A chunk of points.
+#[derive(Debug)]
+struct Chunk<'a, A> {
+    cells: &'a Cells<A>,
+    pitch: usize,
+    /// `grad_output`, staged.
+    tile: &'a mut [A],
+    /// The image, staged; empty when no gradients are wanted.
+    input: &'a [A],
+    /// Its gradient, staged; empty when it is not wanted.
+    input_grad: &'a mut [A],
+    /// Where the sums over the channels go.
+    sums: Sums<A>,
+}
+
+/// A chunk of points that mix up to four pixels.
+#[derive(Debug)]
+struct Four<'a, 'b, A> {
+    chunk: &'b mut Chunk<'a, A>,
+    corners: &'b Each<[usize; 4]>,
+    scattered: &'b Each<[usize; 4]>,
+    /// `None` when nothing is scattered.
+    weights: Option<&'b Each<[A; 4]>>,
+}
+
+impl<A: Real> Kernel for Four<'_, '_, A> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         // A pixel of up to four channels takes vectors of at most four lanes.
-        if self.image.pitch > 4 {
+        if self.chunk.pitch > 4 {
             self.grouped::<S, 8>(isa);
-        } else if <T::Acc as Real>::V::<S>::LANES <= 4 {
+        } else if A::V::<S>::LANES <= 4 {
             self.grouped::<S, 4>(isa);
         } else {
             self.grouped::<S::Quad, 4>(isa.quad());
@@ -59,148 +137,102 @@ impl<T: Element> Kernel for Points<'_, '_, T> {
     }
 }
 
-impl<T: Element> Points<'_, '_, T> {
+impl<A: Real> Four<'_, '_, A> {
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
-        let Self { image, points, tile, input_grad, mut grid_grad } = self;
-        for first in points.clone().step_by(CHUNK) {
-            let run = first..points.end.min(first.saturating_add(CHUNK));
-            let count = run.len();
-            let cells = image.axes.cells(isa, &image.grid, first, count);
-            let mut sums = [[T::Acc::default(); 2]; CHUNK];
-            let wanted = if grid_grad.is_some() && !image.input.is_empty() { Some(&mut sums) } else { None };
-            if image.bicubic.is_some() {
-                image.sixteen::<S, GROUP>(isa, &cells, run, tile, input_grad, wanted);
-            } else {
-                image.four::<S, GROUP>(isa, &cells, run, tile, input_grad, wanted);
-            }
-            if let Some(grid_grad) = grid_grad.as_mut() {
-                grid_grad.put(&cells, first, count, &sums);
-            }
+        let Self { chunk, corners, scattered, weights } = self;
+        let pitch = if GROUP == 4 { 4 } else { chunk.pitch.max(1) };
+        let count = chunk.cells.count;
+        for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
+            isa.prefetch(chunk.input, a);
+            isa.prefetch(chunk.input_grad, b);
         }
-    }
-}
-
-impl<T: Element> ChannelsLast<'_, T> {
-    /// Values of a staged position; a constant where `GROUP` is one.
-    #[inline(always)]
-    const fn pitch<const GROUP: usize>(&self) -> usize {
-        if GROUP == 4 { 4 } else { self.pitch }
-    }
-
-    /// A chunk of points that mix up to four pixels.
-    #[inline(always)]
-    fn four<S: Isa, const GROUP: usize>(
-        &self,
-        isa: S,
-        cells: &Cells<T::Acc>,
-        points: Range<usize>,
-        tile: &mut [T::Acc],
-        input_grad: &mut [T::Acc],
-        sums: Option<&mut Sums<T::Acc>>,
-    ) {
-        let (pitch, count) = (self.pitch::<GROUP>(), points.len());
-        let mut corners = cells.corners(&self.image, count);
-        let shared = self.window == self.image;
-        for &at in corners.iter().flatten() {
-            isa.prefetch(self.input, at);
-            if shared {
-                isa.prefetch(input_grad, at);
-            }
-        }
-        let reads = sums.is_some();
-        if let Some(sums) = sums {
-            stage(isa, &self.grad_output, self.channels, points.clone(), tile, pitch);
-            self.gradients::<S, GROUP>(isa, cells, &corners, count, tile, sums);
-        }
-        if input_grad.is_empty() {
-            return;
-        }
-        if !shared {
-            corners = cells.corners(&self.window, count);
-        }
-        // A band's share looks at many points that lie outside of the band.
-        if corners.iter().flatten().all(|&at| at >= ABSENT) {
-            return;
-        }
-        if !reads {
-            stage(isa, &self.grad_output, self.channels, points, tile, pitch);
-        }
-        let weights = cells.weights();
-        for ((go, corners), weights) in tile.chunks_exact(pitch.max(1)).zip(&corners).zip(&weights).take(count) {
-            for (&at, &weight) in corners.iter().zip(weights) {
-                if let Some(pixel) = input_grad.get_mut(at..at.wrapping_add(pitch)) {
-                    gradient::scatter::<S, T::Acc, GROUP>(isa, pixel, weight, go);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn gradients<S: Isa, const GROUP: usize>(
-        &self,
-        isa: S,
-        cells: &Cells<T::Acc>,
-        corners: &[[usize; 4]; CHUNK],
-        count: usize,
-        tile: &[T::Acc],
-        sums: &mut Sums<T::Acc>,
-    ) {
-        let pitch = self.pitch::<GROUP>();
-        let zeros = [T::Acc::default(); 64];
-        let zeros = zeros.get(..pitch).unwrap_or(&zeros);
-        let distances = cells.x.before.iter().zip(&cells.x.after).zip(cells.y.before.iter().zip(&cells.y.after));
-        let points = tile.chunks_exact(pitch.max(1)).zip(corners).zip(distances);
-        for (((go, &[nw, ne, sw, se]), ((&bx, &ax), (&by, &ay))), sum) in points.zip(sums).take(count) {
-            let pixel = |at: usize| self.input.get(at..at.wrapping_add(pitch));
-            let (nw, ne, sw, se) = (pixel(nw), pixel(ne), pixel(sw), pixel(se));
-            if nw.is_none() && ne.is_none() && sw.is_none() && se.is_none() {
-                continue;
-            }
-            let (nw, ne) = (nw.unwrap_or(zeros), ne.unwrap_or(zeros));
-            let (sw, se) = (sw.unwrap_or(zeros), se.unwrap_or(zeros));
-            let [x, y] = gradient::bilinear::<S, T::Acc, GROUP>(isa, go, [nw, ne, sw, se], [bx, by], [ax, ay]);
-            *sum = [gradient::halve(x), gradient::halve(y)];
-        }
-    }
-
-    /// A chunk of points that mix up to sixteen pixels.
-    #[inline(always)]
-    fn sixteen<S: Isa, const GROUP: usize>(
-        &self,
-        isa: S,
-        cells: &Cells<T::Acc>,
-        points: Range<usize>,
-        tile: &mut [T::Acc],
-        input_grad: &mut [T::Acc],
-        mut sums: Option<&mut Sums<T::Acc>>,
-    ) {
-        let Some(bicubic) = &self.bicubic else { return };
-        let (pitch, count) = (self.pitch::<GROUP>(), points.len());
-        stage(isa, &self.grad_output, self.channels, points, tile, pitch);
-        let zeros = [T::Acc::default(); 64];
-        let zeros = zeros.get(..pitch).unwrap_or(&zeros);
-        for (k, go) in tile.chunks_exact(pitch.max(1)).enumerate().take(count) {
-            let Some(taps) = bicubic.taps(cells, k) else { continue };
-            if let Some(sum) = sums.as_mut().and_then(|sums| sums.get_mut(k)) {
-                let offsets = taps.offsets(&self.image);
-                if offsets.iter().all(|&at| at >= ABSENT) {
+        if !chunk.input.is_empty() {
+            let zeros = [A::default(); 64];
+            let zeros = zeros.get(..pitch).unwrap_or(&zeros);
+            let points = chunk.tile.chunks_exact(pitch).zip(corners).zip(&mut chunk.sums);
+            for (k, ((go, &[nw, ne, sw, se]), sum)) in points.enumerate().take(count) {
+                let Some(distances) = chunk.cells.distances(k) else { continue };
+                let (nw, ne) = (pixel(chunk.input, nw, pitch), pixel(chunk.input, ne, pitch));
+                let (sw, se) = (pixel(chunk.input, sw, pitch), pixel(chunk.input, se, pitch));
+                if nw.is_none() && ne.is_none() && sw.is_none() && se.is_none() {
                     continue;
                 }
-                let mut pixels = [zeros; 16];
-                for (pixel, &at) in pixels.iter_mut().zip(&offsets) {
-                    *pixel = self.input.get(at..at.wrapping_add(pitch)).unwrap_or(zeros);
-                }
-                let [x, y] = gradient::bicubic::<S, T::Acc, GROUP>(isa, go, &pixels, &taps.columns, &taps.rows);
+                let (nw, ne) = (nw.unwrap_or(zeros), ne.unwrap_or(zeros));
+                let (sw, se) = (sw.unwrap_or(zeros), se.unwrap_or(zeros));
+                let [x, y] = gradient::bilinear::<S, A, GROUP>(isa, go, [nw, ne, sw, se], distances);
                 *sum = [gradient::halve(x), gradient::halve(y)];
             }
-            if !input_grad.is_empty() {
-                for (at, weight) in taps.offsets(&self.window).into_iter().zip(taps.weights()) {
-                    if let Some(pixel) = input_grad.get_mut(at..at.wrapping_add(pitch)) {
-                        gradient::scatter::<S, T::Acc, GROUP>(isa, pixel, weight, go);
+        }
+        if let Some(weights) = weights {
+            for ((go, corners), weights) in chunk.tile.chunks_exact(pitch).zip(scattered).zip(weights).take(count) {
+                for (&at, &weight) in corners.iter().zip(weights) {
+                    if let Some(pixel) = chunk.input_grad.get_mut(at..at.wrapping_add(pitch)) {
+                        gradient::scatter::<S, A, GROUP>(isa, pixel, weight, go);
                     }
                 }
             }
         }
     }
+}
+
+/// A point that mixes up to sixteen pixels.
+#[derive(Debug)]
+struct Sixteen<'a, 'b, A> {
+    chunk: &'b mut Chunk<'a, A>,
+    k: usize,
+    taps: &'b Taps<A>,
+    offsets: &'b [usize; 16],
+    scattered: &'b [usize; 16],
+}
+
+impl<A: Real> Kernel for Sixteen<'_, '_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        if self.chunk.pitch > 4 {
+            self.grouped::<S, 8>(isa);
+        } else if A::V::<S>::LANES <= 4 {
+            self.grouped::<S, 4>(isa);
+        } else {
+            self.grouped::<S::Quad, 4>(isa.quad());
+        }
+    }
+}
+
+impl<A: Real> Sixteen<'_, '_, A> {
+    #[inline(always)]
+    fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
+        let Self { chunk, k, taps, offsets, scattered } = self;
+        let pitch = if GROUP == 4 { 4 } else { chunk.pitch.max(1) };
+        let start = k.wrapping_mul(pitch);
+        let Some(go) = chunk.tile.get(start..start.wrapping_add(pitch)) else { return };
+        if let Some(sum) = chunk.sums.get_mut(k)
+            && !chunk.input.is_empty()
+            && offsets.iter().any(|&at| at < ABSENT)
+        {
+            let zeros = [A::default(); 64];
+            let zeros = zeros.get(..pitch).unwrap_or(&zeros);
+            let mut pixels = [zeros; 16];
+            for (to, &at) in pixels.iter_mut().zip(offsets) {
+                *to = pixel(chunk.input, at, pitch).unwrap_or(zeros);
+            }
+            let [x, y] = gradient::bicubic::<S, A, GROUP>(isa, go, &pixels, &taps.columns, &taps.rows);
+            *sum = [gradient::halve(x), gradient::halve(y)];
+        }
+        if !chunk.input_grad.is_empty() {
+            for (&at, weight) in scattered.iter().zip(taps.weights()) {
+                if let Some(pixel) = chunk.input_grad.get_mut(at..at.wrapping_add(pitch)) {
+                    gradient::scatter::<S, A, GROUP>(isa, pixel, weight, go);
+                }
+            }
+        }
+    }
+}
+
+/// The values of a staged pixel, if it is there.
+#[inline(always)]
+fn pixel<A>(image: &[A], at: usize, pitch: usize) -> Option<&[A]> {
+    image.get(at..at.wrapping_add(pitch))
 }

@@ -4,6 +4,8 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
+use super::cells::{AxisCells, Each};
+use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 
 /// What an axis of the image makes of grid values.
@@ -19,15 +21,41 @@ pub(crate) struct Axis<A> {
     nearest: bool,
 }
 
-/// Positions of a vector of points along an axis.
+/// Finds the cells of a chunk of points from their grid values along an axis.
+#[derive(Debug)]
+pub(crate) struct Positions<'a, A> {
+    pub(crate) axis: &'a Axis<A>,
+    pub(crate) grid: &'a Each<A>,
+    pub(crate) cells: &'a mut AxisCells<A>,
+}
+
+impl<A: Real> Kernel for Positions<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let (lanes, cells) = (A::V::<S>::LANES, self.cells);
+        let to = cells.cell.chunks_exact_mut(lanes).zip(cells.before.chunks_exact_mut(lanes));
+        let to = to.zip(cells.after.chunks_exact_mut(lanes).zip(cells.multiplier.chunks_exact_mut(lanes)));
+        for (grid, ((cell, before), (after, multiplier))) in self.grid.chunks_exact(lanes).zip(to) {
+            let p = self.axis.position(isa, Vector::load(isa, grid));
+            p.cell.store(cell);
+            ((p.cell + splat::<S, A>(isa, A::ONE)) - p.at).store(before);
+            (p.at - p.cell).store(after);
+            p.multiplier.store(multiplier);
+        }
+    }
+}
+
+/// Where a vector of points lies along an axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Positions<V> {
+struct Position<V> {
     /// In pixels.
-    pub(crate) at: V,
+    at: V,
     /// The pixel at it or before it; for nearest the nearest one.
-    pub(crate) cell: V,
+    cell: V,
     /// What the gradient along the axis is multiplied with.
-    pub(crate) multiplier: V,
+    multiplier: V,
 }
 
 /// Bicubic centres lie at least at minus this and below this.
@@ -57,10 +85,10 @@ impl<A: Real> Axis<A> {
         }
     }
 
-    /// Positions of the points with these grid values. One that mixes no pixel lies [`nowhere`],
+    /// Where the points with these grid values lie. One that mixes no pixel lies [`nowhere`],
     /// with multiplier 0.
     #[inline(always)]
-    pub(crate) fn positions<S: Isa>(&self, isa: S, grid: A::V<S>) -> Positions<A::V<S>> {
+    fn position<S: Isa>(&self, isa: S, grid: A::V<S>) -> Position<A::V<S>> {
         let (one, half, zero) = (splat(isa, A::ONE), splat(isa, A::HALF), splat(isa, A::default()));
         let (size, last) = (splat(isa, self.size), splat(isa, self.last));
         let (at, scale) = if self.align_corners {
@@ -86,9 +114,9 @@ impl<A: Real> Axis<A> {
         let at = Vector::select(inside, at, splat(isa, nowhere::<A>()));
         let floor = at.floor();
         if self.nearest {
-            return Positions { at, cell: nearest_even::<S, A>(isa, at, floor), multiplier: zero };
+            return Position { at, cell: nearest_even::<S, A>(isa, at, floor), multiplier: zero };
         }
-        Positions { at, cell: floor, multiplier: Vector::select(inside, multiplier, zero) }
+        Position { at, cell: floor, multiplier: Vector::select(inside, multiplier, zero) }
     }
 
     /// To the image; nothing changes with a point on its border or beyond it.

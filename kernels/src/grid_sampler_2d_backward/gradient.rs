@@ -1,6 +1,7 @@
 //! The gradient of a point: what a channel adds to it, and the order of the sum over channels.
 
-use super::bicubic::Keys;
+use super::bicubic::{Keys, Taps};
+use super::cells::Distances;
 use super::coordinates::splat;
 use crate::simd::{Isa, Real, Vector};
 
@@ -14,17 +15,15 @@ pub(crate) fn halve<A: Real>([a, b, c, d, e, f, g, h]: [A; 8]) -> A {
     (a + c) + (b + d)
 }
 
-/// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point,
-/// which lies `before` the next pixel and `after` the last one along x and y.
+/// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point.
 #[inline(always)]
 pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
     grad_output: &[A],
     pixels: [&[A]; 4],
-    before: [A; 2],
-    after: [A; 2],
+    distances: Distances<A>,
 ) -> Lanes<A> {
-    let ([bx, by], [ax, ay]) = (before, after);
+    let Distances { before: [bx, by], after: [ax, ay] } = distances;
     let (bx, by, ax, ay) = (splat(isa, bx), splat(isa, by), splat(isa, ax), splat(isa, ay));
     let [nw, ne, sw, se] = pixels;
     let mut lanes = [[A::default(); 8]; 2];
@@ -117,15 +116,22 @@ pub(crate) fn scatter<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &mut [
     }
 }
 
-/// What the sixteen pixels of one channel change by as the point moves along x and y.
+/// What the four pixels of one channel change by as the point moves along x and y.
 #[inline(always)]
-pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], columns: &Keys<A>, rows: &Keys<A>) -> [A; 2] {
+pub(crate) fn four_pixels<A: Real>([nw, ne, sw, se]: &[A; 4], Distances { before, after }: Distances<A>) -> [A; 2] {
+    let ([bx, by], [ax, ay]) = (before, after);
+    [(*ne - *nw) * by + (*se - *sw) * ay, (*sw - *nw) * bx + (*se - *ne) * ax]
+}
+
+/// The same for sixteen pixels.
+#[inline(always)]
+pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], taps: &Taps<A>) -> [A; 2] {
     let (mut along_x, mut along_y) = (A::default(), A::default());
-    let factors = rows.weights.iter().zip(&rows.slopes);
+    let factors = taps.rows.weights.iter().zip(&taps.rows.slopes);
     for (&[v0, v1, v2, v3], (&weight, &slope)) in pixels.as_chunks::<4>().0.iter().zip(factors) {
         let line = |[c0, c1, c2, c3]: [A; 4]| ((v0 * c0 + v1 * c1) + v2 * c2) + v3 * c3;
-        along_x = along_x + weight * line(columns.slopes);
-        along_y = along_y + slope * line(columns.weights);
+        along_x = along_x + weight * line(taps.columns.slopes);
+        along_y = along_y + slope * line(taps.columns.weights);
     }
     [along_x, along_y]
 }

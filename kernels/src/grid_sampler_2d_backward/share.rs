@@ -5,19 +5,18 @@ use core::ops::Range;
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Route, ShareRange, Work};
 
 use super::cells::Window;
-use super::channels_last::Points;
-use super::direct::{Gradients, PixelSums, Scatter};
-use super::grid_grad::{Combine, GridGrad};
+use super::cells::CHUNK;
+use super::direct::PixelSums;
+use super::dispatch;
+use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::sources::Sources;
 use super::staging::{Stage, Unstage};
 use super::stored::Stored;
-use crate::level::Level;
 
 /// A share and its memory.
 #[derive(Debug)]
 pub(crate) struct Share<'a, T> {
-    pub(crate) level: Level,
     pub(crate) sources: Sources<'a, T>,
     pub(crate) work: Work,
     /// The elements `range` of the outputs.
@@ -64,11 +63,11 @@ impl<T: Stored> Share<'_, T> {
 
     /// An image in place.
     fn direct(&mut self, n: usize) {
-        let (plan, level, image) = (self.sources.plan, self.level, self.sources.direct(n));
+        let (plan, image) = (self.sources.plan, self.sources.direct(n));
         let (p, points) = (plan.problem(), 0..plan.points());
         if p.want_grid_grad {
-            let grid_grad = GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true };
-            level.dispatch(Gradients { image: &image, points: points.clone(), reads: plan.reads_input(), grid_grad });
+            let mut grid_grad = GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true };
+            image.gradients(points.clone(), plan.reads_input(), &mut grid_grad);
         }
         let Route::Direct(window) = plan.route() else { return };
         let zero = T::Acc::default();
@@ -81,8 +80,7 @@ impl<T: Stored> Share<'_, T> {
             let mut out = self.input_grad(n, 0);
             out.fill(p.c, 0..plan.pixels(), T::narrow(zero));
             if let Some(data) = T::as_sums(&mut *out.data) {
-                let sums = PixelSums { data, base: out.base, channel, window, channels: 0..p.c };
-                level.dispatch(Scatter { image: &image, points, sums });
+                image.scatter(points, &mut PixelSums { data, base: out.base, channel, window, channels: 0..p.c });
             }
             out.canonical(p.c, 0..plan.pixels());
             return;
@@ -99,8 +97,8 @@ impl<T: Stored> Share<'_, T> {
                     let window = Window { first: [y, x], size, strides: [size[1], 1] };
                     sums.fill(zero);
                     let channel = size[0].wrapping_mul(size[1]);
-                    let data = PixelSums { data: &mut *sums, base: 0, channel, window, channels: channels.clone() };
-                    level.dispatch(Scatter { image: &image, points: points.clone(), sums: data });
+                    let mut data = PixelSums { data: &mut *sums, base: 0, channel, window, channels: channels.clone() };
+                    image.scatter(points.clone(), &mut data);
                     let mut rows = sums.chunks_exact(size[1].max(1));
                     for (c, row) in channels.clone().flat_map(|c| (0..size[0]).map(move |row| (c, row))) {
                         let position = y.wrapping_add(row).wrapping_mul(p.wi).wrapping_add(x);
@@ -114,7 +112,7 @@ impl<T: Stored> Share<'_, T> {
 
     /// A block of an image's channels; its part of `grid_grad` goes to a part of what the share makes, if so.
     fn block(&mut self, n: usize, b: usize, part: Option<usize>) {
-        let (plan, level) = (self.sources.plan, self.level);
+        let (plan, level) = (self.sources.plan, self.sources.level);
         let (p, pitch, points) = (plan.problem(), plan.pitch(), plan.points());
         let (first, channels) = self.sources.block(b);
         let (layout, pixels) = (plan.scratch(), 0..plan.pixels());
@@ -127,7 +125,7 @@ impl<T: Stored> Share<'_, T> {
         let input = input.get_mut(..if plan.reads_input() { staged } else { 0 }).unwrap_or(&mut []);
         if plan.reads_input() {
             let planes = self.sources.input(n, first);
-            level.dispatch(Stage { planes, channels, positions: pixels.clone(), staged: input, pitch });
+            dispatch(level, Stage { planes, channels, positions: pixels.clone(), staged: input, pitch });
         }
         let sums = sums.get_mut(..staged).unwrap_or(&mut []);
         sums.fill(T::Acc::default());
@@ -144,27 +142,32 @@ impl<T: Stored> Share<'_, T> {
             }
         };
         let grid_grad = p.want_grid_grad.then_some(&mut grid_grad);
-        level.dispatch(Points { image: &image, points: 0..points, tile, input_grad: &mut *sums, grid_grad });
+        image.run(0..points, tile, sums, grid_grad);
         if p.want_input_grad {
-            level.dispatch(Unstage { staged: sums, pitch, planes: out, channels: 0..channels, positions: pixels });
+            dispatch(level, Unstage { staged: sums, pitch, planes: out, channels: 0..channels, positions: pixels });
         }
     }
 
     /// Adds the blocks' parts of `grid_grad`.
     fn combine(&mut self, points: Range<usize>) {
-        let plan = self.sources.plan;
+        let (plan, sources) = (self.sources.plan, self.sources);
         let (all, of_image) = (cast::<[T::Acc; 2]>(self.read), plan.points());
         let image = plan.blocks().get().wrapping_mul(of_image);
         for (n, points) in by_image(points, of_image) {
             let start = n.wrapping_mul(image);
-            self.level.dispatch(Combine {
-                axes: self.sources.axes(),
-                grid: self.sources.grid(n),
-                points,
-                parts: all.get(start..start.wrapping_add(image)).unwrap_or(&[]),
-                points_of_image: of_image,
-                grid_grad: GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true },
-            });
+            let parts = all.get(start..start.wrapping_add(image)).unwrap_or(&[]);
+            let mut grid_grad = GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true };
+            for first in points.clone().step_by(CHUNK) {
+                let count = points.end.wrapping_sub(first).min(CHUNK);
+                let cells = sources.axes().cells(sources.level, &sources.grid(n), first, count);
+                let mut sums = [[T::Acc::default(); 2]; CHUNK];
+                for part in parts.chunks_exact(of_image.max(1)) {
+                    for ([x, y], &[part_x, part_y]) in sums.iter_mut().zip(part.get(first..).unwrap_or(&[])).take(count) {
+                        (*x, *y) = (*x + part_x, *y + part_y);
+                    }
+                }
+                grid_grad.put(&cells, first, &sums);
+            }
         }
     }
 
@@ -175,14 +178,14 @@ impl<T: Stored> Share<'_, T> {
         for (n, positions) in by_image(pixels, plan.pixels()) {
             let Some((now, later)) = staged.split_at_mut_checked(positions.len().wrapping_mul(pitch)) else { break };
             let (planes, channels) = (self.sources.input(n, 0), plan.problem().c);
-            self.level.dispatch(Stage { planes, channels, positions, staged: now, pitch });
+            dispatch(self.sources.level, Stage { planes, channels, positions, staged: now, pitch });
             staged = later;
         }
     }
 
     /// Some rows of `input_grad`, staged, and the gradients of some points.
     fn band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
-        let (plan, level) = (self.sources.plan, self.level);
+        let (plan, level) = (self.sources.plan, self.sources.level);
         let p = plan.problem();
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
         let mut image = self.sources.channels_last(n, 0, input);
@@ -195,14 +198,14 @@ impl<T: Stored> Share<'_, T> {
         for (points, makes) in runs {
             if makes || p.want_input_grad {
                 let grid_grad = makes.then_some(&mut grid_grad);
-                level.dispatch(Points { image: &image, points, tile: &mut *tile, input_grad: &mut *sums, grid_grad });
+                image.run(points, tile, sums, grid_grad);
             }
         }
     }
 
     /// Brings staged planes to where they belong.
     fn unstage(&mut self, run: Range<usize>) {
-        let (plan, level) = (self.sources.plan, self.level);
+        let (plan, level) = (self.sources.plan, self.sources.level);
         let (c, pitch, pixels) = (plan.problem().c, plan.pitch(), plan.pixels());
         let image = pixels.wrapping_mul(pitch);
         let all = cast::<T::Acc>(self.read);
@@ -210,7 +213,7 @@ impl<T: Stored> Share<'_, T> {
             let start = n.wrapping_mul(image);
             let staged = all.get(start..start.wrapping_add(image)).unwrap_or(&[]);
             let planes = self.input_grad(n, 0);
-            level.dispatch(Unstage { staged, pitch, planes, channels, positions: 0..pixels });
+            dispatch(level, Unstage { staged, pitch, planes, channels, positions: 0..pixels });
         }
     }
 

@@ -8,11 +8,13 @@ use super::channels_last::ChannelsLast;
 use super::direct::Direct;
 use super::planes::Planes;
 use crate::element::Element;
+use crate::level::Level;
 
 /// The inputs and what to make of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources<'a, T> {
     pub(crate) plan: &'a Plan,
+    pub(crate) level: Level,
     pub(crate) grad_output: &'a [T],
     pub(crate) input: &'a [T],
     pub(crate) grid: &'a [T],
@@ -61,6 +63,7 @@ impl<'a, T: Element> Sources<'a, T> {
     pub(crate) fn direct(&self, n: usize) -> Direct<'a, T> {
         let [_, _, row, column] = self.problem().input_strides;
         Direct {
+            level: self.level,
             axes: self.axes(),
             bicubic: self.bicubic(),
             grid: self.grid(n),
@@ -83,6 +86,7 @@ impl<'a, T: Element> Sources<'a, T> {
         let pitch = self.plan.pitch();
         let image = self.window([self.problem().wi.wrapping_mul(pitch), pitch]);
         ChannelsLast {
+            level: self.level,
             axes: self.axes(),
             bicubic: self.bicubic(),
             grid: self.grid(n),

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::share::Share;
 use crate::element::Element;
 use crate::values::{Values, ValuesMut};
 
@@ -13,6 +14,8 @@ pub(crate) trait Stored: Element {
     fn write(values: ValuesMut<'_>) -> &mut [Self];
     /// Elements as sums, where they are of the same type.
     fn as_sums(elements: &mut [Self]) -> Option<&mut [Self::Acc]>;
+    /// Runs a share. Not generic in each dtype, so that crates that bring their own `Parallel` need not compile the kernels again.
+    fn run(share: Share<'_, Self>);
 }
 
 impl Stored for f32 {
@@ -24,6 +27,10 @@ impl Stored for f32 {
     }
     fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
         Some(elements)
+    }
+    #[inline(never)]
+    fn run(share: Share<'_, Self>) {
+        share.run();
     }
 }
 
@@ -37,6 +44,10 @@ impl Stored for f64 {
     fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
         Some(elements)
     }
+    #[inline(never)]
+    fn run(share: Share<'_, Self>) {
+        share.run();
+    }
 }
 
 impl Stored for f16 {
@@ -49,6 +60,10 @@ impl Stored for f16 {
     fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
         None
     }
+    #[inline(never)]
+    fn run(share: Share<'_, Self>) {
+        share.run();
+    }
 }
 
 impl Stored for bf16 {
@@ -60,5 +75,9 @@ impl Stored for bf16 {
     }
     fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
         None
+    }
+    #[inline(never)]
+    fn run(share: Share<'_, Self>) {
+        share.run();
     }
 }

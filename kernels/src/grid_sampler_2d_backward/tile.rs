@@ -5,7 +5,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
 
 use super::TileBoxes;
 use super::cells::Window;
-use super::direct::{Direct, Gradients, PixelSums, Scatter};
+use super::direct::{Direct, PixelSums};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::sources::Sources;
@@ -30,7 +30,7 @@ const fn length([start, end]: [usize; 2]) -> usize {
 }
 
 impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
-    pub(crate) fn new(plan: &'a Plan, tile: &Tile, boxes: TileBoxes<'a>) -> Result<Self, RunError> {
+    pub(crate) fn new(plan: &'a Plan, level: Level, tile: &Tile, boxes: TileBoxes<'a>) -> Result<Self, RunError> {
         let (p, channels, points) = (plan.problem(), length(tile.channels), length(tile.points));
         let band = length(tile.rows).saturating_mul(p.wi);
         let (planes, bands) = (channels.saturating_mul(plan.pixels()), channels.saturating_mul(band));
@@ -53,7 +53,7 @@ impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
         }
         let (grad_output, input, grid) = (T::read(boxes.grad_output), T::read(boxes.input), T::read(boxes.grid));
         Ok(Self {
-            sources: Sources { plan, grad_output, input, grid },
+            sources: Sources { plan, level, grad_output, input, grid },
             tile: *tile,
             input_grad: T::write(boxes.input_grad),
             sums: if plan.sums_apart() { <T::Acc as Stored>::write(boxes.input_grad_sums) } else { &mut [] },
@@ -64,7 +64,7 @@ impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
 }
 
 impl<T: Stored> OneTile<'_, T> {
-    pub(crate) fn run(self, level: Level) {
+    pub(crate) fn run(self) {
         let (plan, tile, sources) = (self.sources.plan, self.tile, self.sources);
         let p = plan.problem();
         let (channels, points) = (length(tile.channels), length(tile.points));
@@ -82,8 +82,7 @@ impl<T: Stored> OneTile<'_, T> {
             let out = Planes::new(self.grid_grad, 0, line, pairs);
             let totals = self.totals.as_chunks_mut::<2>().0;
             let (first, last) = (tile.channels[0] == 0, tile.channels[1] == p.c);
-            let grid_grad = GridGrad { out, totals, first, last };
-            level.dispatch(Gradients { image: &image, points: 0..points, reads: plan.reads_input(), grid_grad });
+            image.gradients(0..points, plan.reads_input(), &mut GridGrad { out, totals, first, last });
         }
         if !p.want_input_grad {
             return;
@@ -98,8 +97,7 @@ impl<T: Stored> OneTile<'_, T> {
                 data.fill(T::Acc::default());
             }
             let window = Window { first: [tile.rows[0], 0], size: [rows, p.wi], strides: [p.wi, 1] };
-            let sums = PixelSums { data, base: 0, channel, window, channels: 0..channels };
-            level.dispatch(Scatter { image: &image, points: 0..points, sums });
+            image.scatter(0..points, &mut PixelSums { data, base: 0, channel, window, channels: 0..channels });
         }
         if !tile.last_points {
             return;

@@ -84,6 +84,12 @@ impl Line {
         first.is_none() && last.is_none() && [self.body.count, from_pitch, to_pitch] == [self.len; 3]
     }
 
+    /// Whether elements have one part. Complex numbers are made of no other than the types that sums are made in.
+    #[inline(always)]
+    fn is_real<T: Element>(&self) -> bool {
+        size_of::<T>() < size_of::<T::Acc>() || self.parts == 1
+    }
+
     /// A run that nothing folds into.
     #[inline(always)]
     pub(super) fn zero<T: Element>(&self, dest: &mut [T]) {
@@ -127,7 +133,7 @@ impl Line {
                 rows::copy(source.data, from, dest, to, count);
             } else if V::<S, T>::LANES > 1 && (edge.count > SHORT || size_of::<T>() < size_of::<T::Acc>()) {
                 self.across(isa, source, dest, edge, pitch, count);
-            } else if self.parts == 1 {
+            } else if self.is_real::<T>() {
                 rows::fold::<T, 1>(source.data, from, dest, to, count);
             } else {
                 rows::fold::<T, 2>(source.data, from, dest, to, count);
@@ -164,7 +170,7 @@ impl Line {
                     |j, values| {
                         let column = at.wrapping_add(j);
                         if column < edge.count {
-                            let sum = if column % 2 == 1 && self.parts == 2 { &mut second } else { &mut first };
+                            let sum = if column % 2 == 1 && !self.is_real::<T>() { &mut second } else { &mut first };
                             *sum = if column < self.parts { values } else { *sum + values };
                         }
                     },
@@ -211,9 +217,10 @@ impl Line {
         for edge in self.edges.iter().flatten() {
             let dest = part_mut(dest, edge.to, self.parts);
             if lanes == 1 || edge.count <= SHORT {
-                match self.parts {
-                    1 => rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest),
-                    _ => rows::fold_box::<T, 2>(source.data, source.runs(edge), count, dest),
+                if self.is_real::<T>() {
+                    rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest);
+                } else {
+                    rows::fold_box::<T, 2>(source.data, source.runs(edge), count, dest);
                 }
             } else {
                 self.corner(isa, source, count, edge, dest);
@@ -232,7 +239,7 @@ impl Line {
             columns.store(&mut values);
             for (column, value) in (at..edge.count).zip(values).take(V::<S, T>::LANES) {
                 let [first, second] = &mut sums;
-                let sum = if column % 2 == 1 && self.parts == 2 { second } else { first };
+                let sum = if column % 2 == 1 && !self.is_real::<T>() { second } else { first };
                 *sum = if column < self.parts { value } else { *sum + value };
             }
             at = at.wrapping_add(V::<S, T>::LANES);

@@ -67,16 +67,16 @@ fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
 /// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
 #[inline(always)]
 pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    // The usual paddings, 1 to 3, with their loops unrolled.
-    match from.count / P {
-        2 => fold_some::<T, P, 2>(source, from, dest, to, rows),
-        3 => fold_some::<T, P, 3>(source, from, dest, to, rows),
-        4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
+    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare.
+    match from.count {
+        2 if P == 1 => fold_some::<T, P, 2>(source, from, dest, to, rows),
+        3 if P == 1 => fold_some::<T, P, 3>(source, from, dest, to, rows),
+        4 if P == 1 => fold_some::<T, P, 4>(source, from, dest, to, rows),
         _ => fold_some::<T, P, 1>(source, from, dest, to, rows),
     }
 }
 
-/// The same, where at least `N` elements are in a run.
+/// The same of `N` elements, or of any number where `N` is 1.
 #[inline(never)]
 fn fold_some<T: Element, const P: usize, const N: usize>(
     source: &[T],
@@ -106,15 +106,14 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
 /// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
 #[inline(always)]
 pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    match from.count / P {
-        2 => fold_columns::<T, P, 2>(source, from, rows, dest),
-        3 => fold_columns::<T, P, 3>(source, from, rows, dest),
-        4 => fold_columns::<T, P, 4>(source, from, rows, dest),
-        _ => fold_columns::<T, P, 1>(source, from, rows, dest),
+    if P == 1 && from.count % 2 == 0 {
+        fold_columns::<T, P, 2>(source, from, rows, dest);
+    } else {
+        fold_columns::<T, P, 1>(source, from, rows, dest);
     }
 }
 
-/// The same, `N` columns at a time.
+/// The same, `N` columns at a time; their number is a multiple of it.
 #[inline(never)]
 fn fold_columns<T: Element, const P: usize, const N: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
     let mut total = [T::Acc::default(); P];

@@ -181,7 +181,8 @@ fn plain(place: &Place, value: &DeValue<'_>) -> Result<toml::Value, ProductError
             toml::Value::Array(items.iter().map(|item| plain(place, item.get_ref())).collect::<Result<_, _>>()?)
         }
         DeValue::Table(table) => {
-            let pairs = table.iter().map(|(key, value)| Ok((key.get_ref().to_string(), plain(place, value.get_ref())?)));
+            let pairs =
+                table.iter().map(|(key, value)| Ok((key.get_ref().to_string(), plain(place, value.get_ref())?)));
             toml::Value::Table(pairs.collect::<Result<_, ProductError>>()?)
         }
     })

@@ -91,7 +91,8 @@ impl Kind for Targets {
     }
 
     fn value(&self) -> Value {
-        let letter = |mode: &Rounding| Rounding::ALL.into_iter().find(|(known, _)| known == mode).map(|(_, letter)| letter);
+        let letter =
+            |mode: &Rounding| Rounding::ALL.into_iter().find(|(known, _)| known == mode).map(|(_, letter)| letter);
         let target = |(element, modes): (&Element, &Vec<Rounding>)| {
             (element.name().to_owned(), Value::String(modes.iter().filter_map(letter).collect()))
         };

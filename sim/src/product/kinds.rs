@@ -8,11 +8,11 @@ use ubtile_tiling::{Dtype, Product};
 
 use super::reader::Kind;
 
-/// A size in bytes; files may write it as `"192 KiB"`.
+/// A size in bytes; files may write it as `"192 KiB"` or `"24 GB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
-const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -231,5 +231,36 @@ impl Kind for Vec<String> {
 
     fn value(&self) -> Value {
         names(self.iter().map(String::as_str))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_they_are_read() {
+        let read = |text: &str| Bytes::read(&Value::String(text.into()));
+        for (text, bytes) in [("192 KiB", 196_608), ("1 MiB", 1 << 20), ("24 GB", 24_000_000_000), ("64 GiB", 64 << 30)]
+        {
+            assert_eq!(read(text), Some(Bytes(bytes)), "{text}");
+            assert_eq!(Bytes(bytes).to_string(), text);
+            assert_eq!(Bytes::read(&Bytes(bytes).value()), Some(Bytes(bytes)), "{text}");
+        }
+        assert_eq!(
+            (Bytes(0).to_string(), Bytes(1023).to_string(), Bytes(1025).to_string()),
+            ("0".into(), "1023".into(), "1025".into())
+        );
+        for text in ["", "KiB", "1", "1KiB", "1 kB", "-1 KiB", "1.5 KiB", "99999999999 GiB"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn elements_are_dtypes_where_tensors_have_them() {
+        for (element, name) in Element::ALL {
+            assert_eq!((element.name(), Element::from_name(name)), (name, Some(element)));
+            assert_eq!(element.dtype().is_none(), matches!(element, Element::U16 | Element::U32));
+        }
     }
 }

@@ -225,10 +225,7 @@ pub struct LibraryWorkspace {
 impl LibraryWorkspace {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("workspace");
-        let workspace = Self {
-            library_bytes: table.fact("library_bytes")?,
-            kernel_bytes: table.fact("kernel_bytes")?,
-        };
+        let workspace = Self { library_bytes: table.fact("library_bytes")?, kernel_bytes: table.fact("kernel_bytes")? };
         table.finish(workspace)
     }
 }

@@ -114,9 +114,7 @@ impl TableReader<'_> {
     /// A key that nobody asked for.
     pub(super) fn finish<T>(self, table: T) -> Result<T, ProductError> {
         match self.nodes.values().min_by_key(|node| node.place.line) {
-            Some(node) => {
-                Err(node.place.error(format!("no such key; [{}] has {}", self.name, self.known.join(", "))))
-            }
+            Some(node) => Err(node.place.error(format!("no such key; [{}] has {}", self.name, self.known.join(", ")))),
             None => Ok(table),
         }
     }
@@ -137,6 +135,7 @@ fn entry<T: Kind>(fact: &Fact<T>) -> Entry {
 fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
+        toml::Value::Float(number) => number.to_string(),
         toml::Value::Boolean(flag) => if *flag { "yes" } else { "no" }.into(),
         toml::Value::Array(items) if items.is_empty() => "none".into(),
         toml::Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" "),

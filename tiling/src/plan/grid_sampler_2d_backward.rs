@@ -26,7 +26,7 @@ pub use route::{Route, Window};
 pub const CHANNEL_BLOCK: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// Points that the kernels work on together.
-const CHUNK: usize = 16;
+const CHUNK: usize = 32;
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -174,8 +174,7 @@ impl Plan {
     /// The type of sums, and whether a tile of a cut kernel keeps them in a box of their own because `out` is of another type.
     #[must_use]
     pub fn sums(&self) -> (Dtype, bool) {
-        let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
-        (sums, self.is_cut(self.size.taps) && self.problem.out_dtype != sums)
+        self.sums_of(self.size.taps)
     }
 
     /// Why it is what it is.
@@ -222,9 +221,11 @@ impl Plan {
         self.taps().map(|taps| length(taps).max(1))
     }
 
-    fn is_cut(&self, [ti, tj]: [usize; 2]) -> bool {
+    /// [`sums`](Self::sums) of tiles with so many taps.
+    fn sums_of(&self, [ti, tj]: [usize; 2]) -> (Dtype, bool) {
+        let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
         let [kh, kw] = self.cut_taps();
-        ti < kh || tj < kw
+        (sums, (ti < kh || tj < kw) && self.problem.out_dtype != sums)
     }
 
     /// Rows and columns of a tap's input box.
@@ -244,8 +245,7 @@ impl Plan {
         let input =
             ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(buffer_bytes(b, self.problem.dtype.size(), block)?)?;
         let out = rows.checked_mul(buffer_bytes(columns, self.problem.out_dtype.size(), block)?)?;
-        let sums = if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
-        let apart = self.is_cut(taps) && self.problem.out_dtype != sums;
+        let (sums, apart) = self.sums_of(taps);
         let sums = if apart { rows.checked_mul(buffer_bytes(columns, sums.size(), block)?)? } else { 0 };
         input.checked_add(out)?.checked_add(sums)
     }

@@ -149,7 +149,17 @@ fn outcomes() -> Vec<Outcome> {
         }
     }
     for dtype in floats {
-        let spec = Im2col { dtype, out_dtype: dtype, n: 2, c: 7, h: 29, w: 41, kernel: [5, 5], padding: [2, 2], ..Default::default() };
+        let spec = Im2col {
+            dtype,
+            out_dtype: dtype,
+            n: 2,
+            c: 7,
+            h: 29,
+            w: 41,
+            kernel: [5, 5],
+            padding: [2, 2],
+            ..Default::default()
+        };
         outcomes.push(im2col(&spec));
     }
     for dtype in floats.into_iter().chain([Dtype::C64, Dtype::C128]) {
@@ -184,7 +194,8 @@ fn write(folder: &Path, outcome: &Outcome) {
         .collect();
     let Some(views) = views else { return };
     let about = HashMap::from([("attributes".to_owned(), outcome.attributes.clone())]);
-    safetensors::serialize_to_file(views, Some(about), &path(folder, &outcome.name, ".safetensors")).expect("the folder is writable");
+    safetensors::serialize_to_file(views, Some(about), &path(folder, &outcome.name, ".safetensors"))
+        .expect("the folder is writable");
 }
 
 fn peer(folder: &Path, outcome: &Outcome, tensor: &str, like: &Data) -> Option<Data> {

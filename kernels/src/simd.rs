@@ -55,10 +55,6 @@ pub(crate) trait Vector<S: Isa>:
     fn load(isa: S, src: &[Self::Elem]) -> Self;
     /// Writes as many lanes as `dst` has room for.
     fn store(self, dst: &mut [Self::Elem]);
-    /// `self < other ? self : other`, so `other` where either is NaN.
-    fn min(self, other: Self) -> Self;
-    /// `self > other ? self : other`, so `other` where either is NaN.
-    fn max(self, other: Self) -> Self;
     /// Absolute value: clears the sign, of a NaN too.
     fn abs(self) -> Self;
     /// Rounds towards minus infinity, to +0 never to -0; an infinity comes back as it is, a NaN as a NaN.

@@ -89,7 +89,9 @@ fn every_mode_at_every_level_is_the_law_and_agrees_with_the_reference() {
     let rng = &mut Rng::new(1);
     for mode in GridSampler::modes() {
         for dtype in DTYPES {
-            for (coordinates, fill) in Coordinates::ALL.into_iter().zip([Fill::Uniform, Fill::Specials, Fill::Uniform, Fill::Integers]) {
+            for (coordinates, fill) in
+                Coordinates::ALL.into_iter().zip([Fill::Uniform, Fill::Specials, Fill::Uniform, Fill::Integers])
+            {
                 for c in [1, 3, 4, 5, 8, 9] {
                     let spec = GridSampler { dtype, c, hi: 6, ho: 5, ..mode };
                     let (problem, tensors, want) = sample(&spec, fill, coordinates, rng);
@@ -133,7 +135,8 @@ fn points_and_pixels_around_chunks() {
     for (i, (ho, wo)) in shapes.into_iter().enumerate() {
         for (j, (hi, wi)) in shapes.into_iter().rev().enumerate() {
             let mode = GridSampler::modes().nth((i * 5 + j * 7) % 18).unwrap();
-            let spec = GridSampler { n: 1 + i % 2, c: [1, 3, 6][j % 3], dtype: DTYPES[(i + j) % 4], hi, wi, ho, wo, ..mode };
+            let spec =
+                GridSampler { n: 1 + i % 2, c: [1, 3, 6][j % 3], dtype: DTYPES[(i + j) % 4], hi, wi, ho, wo, ..mode };
             let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, rng);
             for plan in plans(&problem) {
                 check_plan(&spec, &plan, Level::detect(), 1 + j % 3, &tensors, &want);

@@ -51,9 +51,7 @@ pub use plan::{Bound, Choice, Phase, Price, Problem, TilingPlan, plan};
 pub use product::{Edition, Editions, Product};
 pub use shape::{Dims, MAX_RANK, TensorDesc, TooManyDims};
 pub use status::Status;
-pub use support::{
-    Cell, EditionRule, Limit, Route, Row, Subject, Support, edition_rules, support, support_table,
-};
+pub use support::{Cell, EditionRule, Limit, Route, Row, Subject, Support, edition_rules, support, support_table};
 pub use target::{Capabilities, Dtypes, PlanOptions, TargetSpec};
 pub use vendor::{Field, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan};
 pub use workspace::{ALIGN, Region, Workspace};

@@ -57,7 +57,8 @@ impl Workspace {
         if bytes == 0 {
             return Some(self);
         }
-        let mut new = Region { name, offset: 0, bytes: bytes.checked_next_multiple_of(ALIGN)?, first_phase, last_phase };
+        let mut new =
+            Region { name, offset: 0, bytes: bytes.checked_next_multiple_of(ALIGN)?, first_phase, last_phase };
         // Each round moves past one region, so as many rounds as there are regions settle it.
         for _ in 0..self.count {
             let blocker = self.regions().iter().find(|r| r.lives_with(&new) && r.overlaps(&new));
@@ -95,7 +96,8 @@ mod tests {
 
     #[test]
     fn disjoint_lifetimes_share_bytes() {
-        let ws = Workspace::EMPTY.with("a", 100, 0, 1).unwrap().with("b", 100, 1, 2).unwrap().with("c", 64, 2, 3).unwrap();
+        let ws =
+            Workspace::EMPTY.with("a", 100, 0, 1).unwrap().with("b", 100, 1, 2).unwrap().with("c", 64, 2, 3).unwrap();
         let offsets: Vec<_> = ws.regions().iter().map(|r| r.offset).collect();
         assert_eq!(offsets, [0, 128, 0]);
         assert_eq!(ws.bytes(), 256 + 63);

@@ -142,12 +142,7 @@ impl<A: Real> Cells<A> {
                 [north.wrapping_add(west), ABSENT, ABSENT, ABSENT]
             } else {
                 let (east, south) = (window.column(x.wrapping_add(1)), window.row(y.wrapping_add(1)));
-                [
-                    north.wrapping_add(west),
-                    north.wrapping_add(east),
-                    south.wrapping_add(west),
-                    south.wrapping_add(east),
-                ]
+                [north.wrapping_add(west), north.wrapping_add(east), south.wrapping_add(west), south.wrapping_add(east)]
             };
         }
         corners

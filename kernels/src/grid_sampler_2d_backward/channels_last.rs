@@ -90,7 +90,10 @@ impl<T: Element> ChannelsLast<'_, T> {
         for k in 0..chunk.cells.count {
             if let Some(taps) = bicubic.taps(chunk.cells, k) {
                 let (offsets, scattered) = (taps.offsets(&self.image), taps.offsets(&self.window));
-                dispatch(self.level, Sixteen { chunk: &mut *chunk, k, taps: &taps, offsets: &offsets, scattered: &scattered });
+                dispatch(
+                    self.level,
+                    Sixteen { chunk: &mut *chunk, k, taps: &taps, offsets: &offsets, scattered: &scattered },
+                );
             }
         }
     }

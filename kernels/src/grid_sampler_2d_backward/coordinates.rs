@@ -146,7 +146,11 @@ impl<A: Real> Axis<A> {
         let (from_low, from_high) = (extra + min, (spans - extra) + min);
         let there = Vector::select(odd, from_high, from_low);
         // Each flip turns the direction.
-        let turned = Vector::select(negative, Vector::select(odd, scale, zero - scale), Vector::select(odd, zero - scale, scale));
+        let turned = Vector::select(
+            negative,
+            Vector::select(odd, scale, zero - scale),
+            Vector::select(odd, zero - scale, scale),
+        );
         (Vector::select(finite, there, at - at), turned)
     }
 }

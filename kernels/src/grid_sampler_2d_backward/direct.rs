@@ -11,7 +11,6 @@ use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::Level;
-use crate::simd::Real;
 
 /// One image with some of its channels.
 #[derive(Debug)]
@@ -48,7 +47,9 @@ impl<T: Element> Direct<'_, T> {
             let cells = self.axes.cells(self.level, &self.grid, first, points.end.wrapping_sub(first).min(CHUNK));
             let mut sums = [[T::Acc::default(); 2]; CHUNK];
             let corners = cells.corners(&self.image);
-            for (k, (sum, corners)) in sums.iter_mut().zip(&corners).enumerate().take(if reads { cells.count } else { 0 }) {
+            for (k, (sum, corners)) in
+                sums.iter_mut().zip(&corners).enumerate().take(if reads { cells.count } else { 0 })
+            {
                 let point = self.grad_output.offset(first.wrapping_add(k));
                 if let Some(bicubic) = &self.bicubic {
                     let Some(taps) = bicubic.taps(&cells, k) else { continue };

@@ -29,7 +29,8 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     let mut lanes = [[A::default(); 8]; 2];
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
-        let pixels = groups::<A, GROUP>(nw).zip(groups::<A, GROUP>(ne)).zip(groups::<A, GROUP>(sw).zip(groups::<A, GROUP>(se)));
+        let pixels =
+            groups::<A, GROUP>(nw).zip(groups::<A, GROUP>(ne)).zip(groups::<A, GROUP>(sw).zip(groups::<A, GROUP>(se)));
         for (go, ((nw, ne), (sw, se))) in groups::<A, GROUP>(grad_output).zip(pixels) {
             let go = load::<S, A, GROUP>(isa, go, j);
             let (nw, ne) = (load::<S, A, GROUP>(isa, nw, j), load::<S, A, GROUP>(isa, ne, j));
@@ -58,7 +59,8 @@ pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
         for (at, go) in groups::<A, GROUP>(grad_output).enumerate() {
             let (mut along_x, mut along_y) = (splat(isa, A::default()), splat(isa, A::default()));
-            for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes)) {
+            for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes))
+            {
                 let [v0, v1, v2, v3] = pixels;
                 let (v0, v1) = (load_group::<S, A, GROUP>(isa, v0, at, j), load_group::<S, A, GROUP>(isa, v1, at, j));
                 let (v2, v3) = (load_group::<S, A, GROUP>(isa, v2, at, j), load_group::<S, A, GROUP>(isa, v3, at, j));

@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Route, ShareRange, Work};
 
-use super::cells::Window;
 use super::cells::CHUNK;
+use super::cells::Window;
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
@@ -162,7 +162,8 @@ impl<T: Stored> Share<'_, T> {
                 let cells = sources.axes().cells(sources.level, &sources.grid(n), first, count);
                 let mut sums = [[T::Acc::default(); 2]; CHUNK];
                 for part in parts.chunks_exact(of_image.max(1)) {
-                    for ([x, y], &[part_x, part_y]) in sums.iter_mut().zip(part.get(first..).unwrap_or(&[])).take(count) {
+                    for ([x, y], &[part_x, part_y]) in sums.iter_mut().zip(part.get(first..).unwrap_or(&[])).take(count)
+                    {
                         (*x, *y) = (*x + part_x, *y + part_y);
                     }
                 }
@@ -185,7 +186,7 @@ impl<T: Stored> Share<'_, T> {
 
     /// Some rows of `input_grad`, staged, and the gradients of some points.
     fn band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
-        let (plan, level) = (self.sources.plan, self.sources.level);
+        let plan = self.sources.plan;
         let p = plan.problem();
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
         let mut image = self.sources.channels_last(n, 0, input);

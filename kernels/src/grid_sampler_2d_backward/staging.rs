@@ -55,7 +55,11 @@ impl<T: Element> Kernel for Unstage<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        if self.pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 { unstage(isa, self) } else { unstage(isa.quad(), self) }
+        if self.pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 {
+            unstage(isa, self)
+        } else {
+            unstage(isa.quad(), self)
+        }
     }
 }
 

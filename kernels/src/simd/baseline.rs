@@ -25,15 +25,6 @@ impl Vector<Baseline> for f32x4 {
     fn store(self, dst: &mut [f32]) {
         put(self.to_array(), dst);
     }
-    // Not `wide`'s: its `min` and `max` give the other operand for a NaN, or whatever the target finds fast.
-    #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        self.simd_lt(o).bitselect(self, o)
-    }
-    #[inline(always)]
-    fn max(self, o: Self) -> Self {
-        self.simd_gt(o).bitselect(self, o)
-    }
     #[inline(always)]
     fn abs(self) -> Self {
         self & Self::splat(f32::from_bits(0x7fff_ffff))
@@ -100,14 +91,6 @@ impl Vector<Baseline> for f64x2 {
     #[inline(always)]
     fn store(self, dst: &mut [f64]) {
         put(self.to_array(), dst);
-    }
-    #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        self.simd_lt(o).bitselect(self, o)
-    }
-    #[inline(always)]
-    fn max(self, o: Self) -> Self {
-        self.simd_gt(o).bitselect(self, o)
     }
     #[inline(always)]
     fn abs(self) -> Self {

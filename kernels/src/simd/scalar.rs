@@ -143,14 +143,6 @@ impl<T: Lane> Vector<Scalar> for One<T> {
         }
     }
     #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        if self.0 < o.0 { self } else { o }
-    }
-    #[inline(always)]
-    fn max(self, o: Self) -> Self {
-        if self.0 > o.0 { self } else { o }
-    }
-    #[inline(always)]
     fn abs(self) -> Self {
         Self(self.0.magnitude())
     }

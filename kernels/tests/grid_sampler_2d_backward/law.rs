@@ -108,7 +108,8 @@ impl Law<'_> {
                 if !i.is_finite() {
                     return None;
                 }
-                (i, multiplier) = self.reflect(i, multiplier, if align { 0.0 } else { -0.5 }, if align { last } else { s });
+                (i, multiplier) =
+                    self.reflect(i, multiplier, if align { 0.0 } else { -0.5 }, if align { last } else { s });
             }
             if self.p.padding_mode != PaddingMode::Zeros {
                 if i <= 0.0 {

@@ -239,10 +239,9 @@ impl Plan {
         let nothing = ShareRange::default();
         let range = match self.work(phase, share) {
             Work::Nothing | Work::Stage { .. } => nothing,
-            Work::Zero => ShareRange {
-                input_grad: images.elements(&(0..p.n)),
-                grid_grad: point_images.elements(&(0..p.n)),
-            },
+            Work::Zero => {
+                ShareRange { input_grad: images.elements(&(0..p.n)), grid_grad: point_images.elements(&(0..p.n)) }
+            }
             Work::Direct { images: run } | Work::Images { images: run } => {
                 ShareRange { input_grad: images.elements(&run), grid_grad: point_images.elements(&run) }
             }
@@ -318,12 +317,10 @@ impl Plan {
         let alternative = value.checked_sub(1).filter(|&less| less > 0);
         let tile = Choice { name: "tile_points", value, bound, limit, used, alternative };
         let channels = self.problem.c.min(CHANNEL_BLOCK.get());
-        let (bound, limit) = if self.problem.c > channels {
-            (Bound::Numerics, CHANNEL_BLOCK.get())
-        } else {
-            (Bound::Work, channels)
-        };
-        let channels = Choice { name: "tile_channels", value: channels, bound, limit, used: channels, alternative: None };
+        let (bound, limit) =
+            if self.problem.c > channels { (Bound::Numerics, CHANNEL_BLOCK.get()) } else { (Bound::Work, channels) };
+        let channels =
+            Choice { name: "tile_channels", value: channels, bound, limit, used: channels, alternative: None };
         [self.block_dim_choice(), tile, channels].into_iter()
     }
 

@@ -10,8 +10,6 @@ enum Op {
     Sub,
     Mul,
     Div,
-    Min,
-    Max,
     Abs,
     Floor,
     Lt,
@@ -25,13 +23,11 @@ enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 14] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
         Self::Div,
-        Self::Min,
-        Self::Max,
         Self::Abs,
         Self::Floor,
         Self::Lt,
@@ -71,8 +67,6 @@ impl<T: Real> Kernel for Apply<'_, T> {
                 Op::Sub => x - y,
                 Op::Mul => x * y,
                 Op::Div => x / y,
-                Op::Min => x.min(y),
-                Op::Max => x.max(y),
                 Op::Abs => x.abs(),
                 Op::Floor => x.floor(),
                 Op::Lt => x.lt(y),
@@ -198,20 +192,6 @@ fn f32_operations_agree() {
             Op::Sub => a - b,
             Op::Mul => a * b,
             Op::Div => a / b,
-            Op::Min => {
-                if a < b {
-                    a
-                } else {
-                    b
-                }
-            }
-            Op::Max => {
-                if a > b {
-                    a
-                } else {
-                    b
-                }
-            }
             Op::Abs => a.abs(),
             // The sum turns -0 into +0.
             Op::Floor => a.floor() + 0.0,
@@ -273,20 +253,6 @@ fn f64_operations_agree() {
             Op::Sub => a - b,
             Op::Mul => a * b,
             Op::Div => a / b,
-            Op::Min => {
-                if a < b {
-                    a
-                } else {
-                    b
-                }
-            }
-            Op::Max => {
-                if a > b {
-                    a
-                } else {
-                    b
-                }
-            }
             Op::Abs => a.abs(),
             // The sum turns -0 into +0.
             Op::Floor => a.floor() + 0.0,

@@ -69,16 +69,6 @@ impl Vector<Avx2> for F32x8 {
         put(wide::f32x8::from(self.0).to_array(), dst);
     }
     #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        // SAFETY: made from a token.
-        Self(unsafe { _mm256_min_ps(self.0, o.0) })
-    }
-    #[inline(always)]
-    fn max(self, o: Self) -> Self {
-        // SAFETY: made from a token.
-        Self(unsafe { _mm256_max_ps(self.0, o.0) })
-    }
-    #[inline(always)]
     fn abs(self) -> Self {
         // SAFETY: made from a token.
         Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })

@@ -68,16 +68,6 @@ impl Vector<Avx2> for F64x4 {
         put(wide::f64x4::from(self.0).to_array(), dst);
     }
     #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        // SAFETY: made from a token.
-        Self(unsafe { _mm256_min_pd(self.0, o.0) })
-    }
-    #[inline(always)]
-    fn max(self, o: Self) -> Self {
-        // SAFETY: made from a token.
-        Self(unsafe { _mm256_max_pd(self.0, o.0) })
-    }
-    #[inline(always)]
     fn abs(self) -> Self {
         // SAFETY: made from a token.
         Self(unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0) })

@@ -108,7 +108,8 @@ impl Plan {
                 let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
                 let pad = if image >= 4 * PAGE { PAGE / 2 } else { 0 };
                 if self.reads_input() {
-                    let input = if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
+                    let input =
+                        if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
                     workspace = workspace.with("input_staged", input, 0, compute)?;
                 }
                 if p.want_input_grad {
@@ -164,9 +165,10 @@ impl Plan {
                 let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
                 ShareWorkspace { scratch, write, read }
             }
-            Work::Unstage { .. } => {
-                ShareWorkspace { read: part("input_grad_staged", 0..n.saturating_mul(pixels), pixel), ..Default::default() }
-            }
+            Work::Unstage { .. } => ShareWorkspace {
+                read: part("input_grad_staged", 0..n.saturating_mul(pixels), pixel),
+                ..Default::default()
+            },
         }
     }
 }

@@ -15,7 +15,6 @@ mod level;
 mod parallel;
 mod simd;
 mod values;
-mod view;
 
 pub mod grid_sampler_2d_backward;
 pub mod im2col_backward;

@@ -19,7 +19,7 @@ use self::place::Place;
 use crate::RunError;
 use crate::element::Element;
 use crate::level::Level;
-use crate::parallel::{Parallel, Serial, shares};
+use crate::parallel::{Parallel, Serial};
 use crate::values::{Values, ValuesMut};
 
 /// What is read.
@@ -66,11 +66,7 @@ pub fn run_parallel(
 ) -> Result<(), RunError> {
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
-    // There is one phase.
-    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-    parallel.for_each(shares(outputs.grad_input, ranges), |(share, grad_input)| {
-        compute(plan, level, Boxes::Share(share), inputs.grad_output, grad_input);
-    });
+    compute(plan, level, parallel, None, inputs.grad_output, outputs.grad_input);
     Ok(())
 }
 
@@ -91,7 +87,7 @@ pub fn run_share(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check_box(Tensor::GradInput, plan.problem().dtype, range.len())?;
     if !range.is_empty() {
-        compute(plan, level, Boxes::Share(share), inputs.grad_output, outputs.grad_input);
+        compute(plan, level, &Serial, Some(Boxes::Share(share)), inputs.grad_output, outputs.grad_input);
     }
     Ok(())
 }
@@ -116,15 +112,15 @@ pub fn run_tile(
         sums.as_values().check_box(Tensor::GradInput, plan.sums_dtype(), tile.sums())?;
         add_part(plan, tile, inputs.grad_output, outputs.grad_input, sums);
     } else {
-        compute(plan, level, Boxes::Tile(*tile), inputs.grad_output, outputs.grad_input);
+        compute(plan, level, &Serial, Some(Boxes::Tile(*tile)), inputs.grad_output, outputs.grad_input);
     }
     Ok(())
 }
 
-/// What to make, and where it lies.
+/// What to make if not all shares, and where it lies.
 #[derive(Clone, Copy)]
 enum Boxes {
-    /// The tiles of a share, in the whole tensors.
+    /// The tiles of a share, in the whole `grad_output` and the share's own part of `grad_input`.
     Share(usize),
     /// A tile in its local boxes.
     Tile(Tile),
@@ -132,21 +128,56 @@ enum Boxes {
 
 /// Inlined, as what calls it, so that a caller who knows the dtype links the code of no other.
 #[inline(always)]
-fn compute(plan: &Plan, level: Level, boxes: Boxes, source: Values<'_>, dest: ValuesMut<'_>) {
+fn compute(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    boxes: Option<Boxes>,
+    source: Values<'_>,
+    dest: ValuesMut<'_>,
+) {
     match (source, dest) {
-        (Values::F16(source), ValuesMut::F16(dest)) => fold(plan, level, boxes, 1, source, dest),
-        (Values::Bf16(source), ValuesMut::Bf16(dest)) => fold(plan, level, boxes, 1, source, dest),
-        (Values::F32(source), ValuesMut::F32(dest)) => fold(plan, level, boxes, 1, source, dest),
-        (Values::F64(source), ValuesMut::F64(dest)) => fold(plan, level, boxes, 1, source, dest),
+        (Values::F16(source), ValuesMut::F16(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::Bf16(source), ValuesMut::Bf16(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::F32(source), ValuesMut::F32(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::F64(source), ValuesMut::F64(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
         (Values::C64(source), ValuesMut::C64(dest)) => {
-            fold(plan, level, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
+            shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         (Values::C128(source), ValuesMut::C128(dest)) => {
-            fold(plan, level, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
+            shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         // The contract has no other.
         _ => {}
     }
+}
+
+/// Hands all shares to `parallel`, each with its part of `dest`, unless there is something else to make. An element has
+/// `parts` scalars.
+#[inline(always)]
+fn shares<T: Element>(
+    plan: &Plan,
+    level: Level,
+    parallel: &impl Parallel,
+    boxes: Option<Boxes>,
+    parts: usize,
+    source: &[T],
+    dest: &mut [T],
+) {
+    if let Some(boxes) = boxes {
+        return fold(plan, level, boxes, parts, source, dest);
+    }
+    let (mut rest, mut done) = (dest, 0usize);
+    // There is one phase.
+    let shares = (0..plan.block_dim()).map(|share| {
+        let range = plan.share_range(0, share);
+        let skipped = range.start.saturating_sub(done).saturating_mul(parts);
+        let (_, from) = core::mem::take(&mut rest).split_at_mut_checked(skipped).unwrap_or_default();
+        let (mine, others) = from.split_at_mut_checked(range.len().saturating_mul(parts)).unwrap_or_default();
+        (rest, done) = (others, range.end);
+        (Boxes::Share(share), mine)
+    });
+    parallel.for_each(shares, |(boxes, dest)| fold(plan, level, boxes, parts, source, dest));
 }
 
 #[inline(never)]

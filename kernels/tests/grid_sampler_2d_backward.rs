@@ -261,7 +261,7 @@ fn run_tiles(plan: &Plan, level: Level, tensors: &Tensors) -> [Data; 2] {
             let ([c0, c1], [p0, p1], [y0, y1]) = (tile.channels, tile.points, tile.rows);
             assert!(tile.local_bytes() <= plan.target().local_bytes, "{plan:?}");
             let band = desc(&[c1 - c0, y1 - y0, p.wi], p.dtype);
-            if tile.first_points {
+            if tile.first_points || planes.is_none() {
                 planes = Some(Data::filled(band, POISON));
                 plane_sums = Some(Data::filled(desc(&[c1 - c0, y1 - y0, p.wi], sums), POISON));
             }

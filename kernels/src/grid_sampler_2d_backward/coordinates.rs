@@ -133,10 +133,11 @@ impl<A: Real> Axis<A> {
     fn reflect<S: Isa>(&self, isa: S, at: A::V<S>, scale: A::V<S>) -> (A::V<S>, A::V<S>) {
         let (zero, half) = (splat(isa, A::default()), splat(isa, A::HALF));
         let (min, span) = if self.align_corners { (zero, self.last) } else { (zero - half, self.size) };
-        // Not finite: the difference is NaN, and so is the result.
-        let finite = (at - at).eq(zero);
+        // Not finite: the product is NaN, and so is the result.
+        let defect = at * zero;
+        let finite = defect.eq(zero);
         if span == A::default() {
-            return (Vector::select(finite, zero, at - at), zero);
+            return (Vector::select(finite, zero, defect), zero);
         }
         let distance = at - min;
         let negative = distance.lt(zero);
@@ -151,7 +152,7 @@ impl<A: Real> Axis<A> {
             Vector::select(odd, scale, zero - scale),
             Vector::select(odd, zero - scale, scale),
         );
-        (Vector::select(finite, there, at - at), turned)
+        (Vector::select(finite, there, defect), turned)
     }
 }
 

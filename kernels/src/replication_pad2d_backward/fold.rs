@@ -76,8 +76,8 @@ impl<T: Element, I: Iterator<Item = Tile>> Kernel for Lines<'_, T, I> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Fold { mut tiles, parts, rows, columns, source, from, dest, to } = self.0;
-        while let Some(tile) = tiles.next() {
+        let Fold { tiles, parts, rows, columns, source, from, dest, to } = self.0;
+        for tile in tiles {
             // Sums in parts are made at once, with the last part: here all of the source can be reached.
             if !tile.last {
                 continue;

@@ -106,7 +106,7 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
 /// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
 #[inline(always)]
 pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    if P == 1 && from.count % 2 == 0 {
+    if P == 1 && from.count.is_multiple_of(2) {
         fold_columns::<T, P, 2>(source, from, rows, dest);
     } else {
         fold_columns::<T, P, 1>(source, from, rows, dest);

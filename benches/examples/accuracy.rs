@@ -90,7 +90,12 @@ fn grid_sampler(spec: &GridSampler, mode: &str) -> Outcome {
     .expect("the buffers fit");
     Outcome {
         name: format!("grid-sampler-2d-backward {mode} {}", spec.dtype),
-        attributes: format!("{},{},{}", spec.interpolation, spec.padding_mode, u8::from(spec.align_corners)),
+        attributes: format!(
+            "{},{},{}",
+            spec.interpolation as u8,
+            spec.padding_mode as u8,
+            u8::from(spec.align_corners)
+        ),
         inputs: vec![("grad_output", inputs.grad_output), ("input", inputs.input), ("grid", inputs.grid)],
         outputs: [("input_grad", input_grad, expected.input_grad), ("grid_grad", grid_grad, expected.grid_grad)]
             .into_iter()

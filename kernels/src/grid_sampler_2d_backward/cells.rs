@@ -2,7 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
-use super::coordinates::{Axis, Positions};
+use super::coordinates::{Axis, Positions, is_somewhere};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
@@ -111,6 +111,13 @@ impl<A: Real> Axes<A> {
         let [x, y] = &at;
         dispatch(level, Positions { axis: &self.x, grid: x, cells: &mut cells.x });
         dispatch(level, Positions { axis: &self.y, grid: y, cells: &mut cells.y });
+        let multipliers = cells.x.multiplier.iter_mut().zip(&mut cells.y.multiplier);
+        for ((mx, my), (&x, &y)) in multipliers.zip(cells.x.cell.iter().zip(&cells.y.cell)) {
+            if !is_somewhere(x) || !is_somewhere(y) {
+                // Not even -0.
+                (*mx, *my) = (A::default(), A::default());
+            }
+        }
         cells
     }
 }

@@ -42,6 +42,7 @@ pub use reader::Entry;
 pub use sources::source;
 pub use vector::{InstructionCost, Vector, VectorOp};
 
+use catalog::Resolved;
 use document::Document;
 use embedded::EMBEDDED;
 use reader::Reader;
@@ -152,9 +153,9 @@ impl Soc {
         Self::from_document(name, document::parse(file, text)?)
     }
 
-    fn from_document(name: &str, mut document: Document) -> Result<Self, ProductError> {
-        let warning = document.warning.take();
-        let mut reader = Reader::new(EMBEDDED.resolve(document)?);
+    fn from_document(name: &str, document: Document) -> Result<Self, ProductError> {
+        let Resolved { tables, warning } = EMBEDDED.resolve(document)?;
+        let mut reader = Reader::new(tables);
         let version = Version::read(&mut reader)?;
         let cores = Cores::read(&mut reader)?;
         let clock = Clock::read(&mut reader)?;
@@ -196,7 +197,7 @@ impl Soc {
         &self.name
     }
 
-    /// What whoever names this SoC should be told.
+    /// What whoever names this SoC, or inherits from it, should be told.
     #[must_use]
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()

@@ -21,7 +21,7 @@ struct Position {
 }
 
 /// Both outputs, contiguous.
-pub fn law(problem: &Problem, inputs: &Inputs) -> [Data; 2] {
+pub(crate) fn law(problem: &Problem, inputs: &Inputs) -> [Data; 2] {
     let p = problem;
     let law = Law { p, compute: Compute::of(p.dtype) };
     let (grad_output, input, grid) = (inputs.grad_output.numbers(), inputs.input.numbers(), inputs.grid.numbers());
@@ -152,7 +152,7 @@ impl Law<'_> {
                 let distances = [self.add(t, 1.0), t, self.add(1.0, -t), self.add(2.0, -t)];
                 let pixel = |i: usize| {
                     let (d, sign) = (distances[i], if i < 2 { 1.0 } else { -1.0 });
-                    let (weight, slope) = if i % 3 == 0 {
+                    let (weight, slope) = if i == 0 || i == 3 {
                         (self.polynomial(d, &[-0.75, 3.75, -6.0, 3.0]), self.polynomial(d, &[-2.25, 7.5, -6.0]))
                     } else {
                         (self.polynomial(d, &[1.25, -2.25, 0.0, 1.0]), self.polynomial(d, &[3.75, -4.5, 0.0]))

@@ -13,7 +13,15 @@ pub(super) struct Catalog<'a> {
     pub(super) socs: &'a [(&'a str, &'a str)],
 }
 
-/// All that a product inherits and states: tables of keys.
+/// All that a product inherits and states.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    pub(super) tables: Tables,
+    /// The nearest one.
+    pub(super) warning: Option<String>,
+}
+
+/// Tables of keys.
 pub(super) type Tables = BTreeMap<String, BTreeMap<String, Node>>;
 
 impl Catalog<'_> {
@@ -28,20 +36,20 @@ impl Catalog<'_> {
     }
 
     /// Applies inheritance to a file, which need not be in the catalog.
-    pub(super) fn resolve(&self, document: Document) -> Result<Tables, ProductError> {
+    pub(super) fn resolve(&self, document: Document) -> Result<Resolved, ProductError> {
         self.resolve_below(document, &mut Vec::new())
     }
 
     /// `path` has the names that led here, against circles.
-    fn resolve_below(&self, document: Document, path: &mut Vec<String>) -> Result<Tables, ProductError> {
-        let mut tables = match &document.inherits {
+    fn resolve_below(&self, document: Document, path: &mut Vec<String>) -> Result<Resolved, ProductError> {
+        let Resolved { mut tables, warning } = match &document.inherits {
             Some(parent) => self.follow(parent, path)?,
-            None => Tables::new(),
+            None => Resolved::default(),
         };
         for (name, table) in document.tables {
             let mut filled = tables.remove(&name).unwrap_or_default();
             if let Some(like) = &table.like {
-                let model = self.follow(like, path)?.remove(&name).unwrap_or_default();
+                let model = self.follow(like, path)?.tables.remove(&name).unwrap_or_default();
                 for (key, node) in model {
                     filled.entry(key).or_insert_with(|| Node { evidence: table.evidence.clone(), ..node });
                 }
@@ -49,10 +57,10 @@ impl Catalog<'_> {
             filled.extend(table.nodes);
             tables.insert(name, filled);
         }
-        Ok(tables)
+        Ok(Resolved { tables, warning: document.warning.or(warning) })
     }
 
-    fn follow(&self, Name { name, place }: &Name, path: &mut Vec<String>) -> Result<Tables, ProductError> {
+    fn follow(&self, Name { name, place }: &Name, path: &mut Vec<String>) -> Result<Resolved, ProductError> {
         if path.contains(name) {
             return Err(place.error(format!("{} inherits itself: {} -> {name}", name, path.join(" -> "))));
         }
@@ -61,9 +69,9 @@ impl Catalog<'_> {
             return Err(place.error(format!("expected one of {}, found {name}", known.join(", "))));
         };
         path.push(name.clone());
-        let tables = self.resolve_below(document?, path)?;
+        let resolved = self.resolve_below(document?, path)?;
         path.pop();
-        Ok(tables)
+        Ok(resolved)
     }
 }
 
@@ -84,7 +92,7 @@ mod tests {
     ];
 
     fn tables(text: &str) -> Result<Tables, ProductError> {
-        FILES.resolve(document::parse("mine.toml", text)?)
+        Ok(FILES.resolve(document::parse("mine.toml", text)?)?.tables)
     }
 
     fn shown(tables: &Tables, table: &str, key: &str) -> String {

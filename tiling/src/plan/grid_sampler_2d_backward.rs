@@ -10,6 +10,8 @@
 
 mod layout;
 mod route;
+#[cfg(test)]
+mod tests;
 
 use core::num::NonZeroUsize;
 use core::ops::Range;

@@ -4,7 +4,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
-use super::cells::{AxisCells, Each};
+use super::cells::{AxisCells, CHUNK, Each};
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 
@@ -34,15 +34,14 @@ impl<A: Real> Kernel for Positions<'_, A> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let (lanes, cells) = (A::V::<S>::LANES, self.cells);
-        let to = cells.cell.chunks_exact_mut(lanes).zip(cells.before.chunks_exact_mut(lanes));
-        let to = to.zip(cells.after.chunks_exact_mut(lanes).zip(cells.multiplier.chunks_exact_mut(lanes)));
-        for (grid, ((cell, before), (after, multiplier))) in self.grid.chunks_exact(lanes).zip(to) {
-            let p = self.axis.position(isa, Vector::load(isa, grid));
-            p.cell.store(cell);
-            ((p.cell + splat::<S, A>(isa, A::ONE)) - p.at).store(before);
-            (p.at - p.cell).store(after);
-            p.multiplier.store(multiplier);
+        let Self { axis, grid, cells } = self;
+        // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
+        for first in (0..CHUNK).step_by(A::V::<S>::LANES) {
+            let p = axis.position(isa, Vector::load(isa, grid.get(first..).unwrap_or(&[])));
+            p.cell.store(cells.cell.get_mut(first..).unwrap_or(&mut []));
+            ((p.cell + splat::<S, A>(isa, A::ONE)) - p.at).store(cells.before.get_mut(first..).unwrap_or(&mut []));
+            (p.at - p.cell).store(cells.after.get_mut(first..).unwrap_or(&mut []));
+            p.multiplier.store(cells.multiplier.get_mut(first..).unwrap_or(&mut []));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::simd::{Isa, Real, Vector};
 /// Positions staged before the next channels are: a cache line of each plane.
 const STAGE_STEP: usize = 16;
 /// Positions brought back before the next channels are: a few lines of each plane, which some processors write faster.
-const UNSTAGE_STEP: usize = 64;
+const UNSTAGE_STEP: usize = 128;
 
 /// Writes channels `0..channels` of `positions` to `staged`, which begins with the first of them.
 #[derive(Debug)]

@@ -13,6 +13,11 @@ use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
+/// Values that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
+const NEAR: usize = 1 << 20;
+/// Values of a cache line, at least.
+const LINE: usize = 16;
+
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
 pub(crate) struct ChannelsLast<'a, T: Element> {
@@ -146,9 +151,15 @@ impl<A: Real> Four<'_, '_, A> {
         let Self { chunk, corners, scattered, weights } = self;
         let pitch = if GROUP == 4 { 4 } else { chunk.pitch.max(1) };
         let count = chunk.cells.count;
-        for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
-            isa.prefetch(chunk.input, a);
-            isa.prefetch(chunk.input_grad, b);
+        if chunk.input.len().saturating_add(chunk.input_grad.len()) > NEAR {
+            for (&[a, _, c, _], &[b, _, d, _]) in corners.iter().zip(scattered).take(count) {
+                for line in (0..pitch.wrapping_mul(2)).step_by(LINE) {
+                    isa.prefetch(chunk.input, a.wrapping_add(line));
+                    isa.prefetch(chunk.input, c.wrapping_add(line));
+                    isa.prefetch(chunk.input_grad, b.wrapping_add(line));
+                    isa.prefetch(chunk.input_grad, d.wrapping_add(line));
+                }
+            }
         }
         if !chunk.input.is_empty() {
             let zeros = [A::default(); 64];

@@ -124,10 +124,8 @@ impl<A: Real> Axes<A> {
 
 /// Reads x and y of `count` points.
 fn load_pairs<T: Element>(grid: &Planes<&[T]>, first: usize, count: usize, [x, y]: &mut [Each<T::Acc>; 2]) {
-    let (offset, run) = grid.run(&(first..first.wrapping_add(count)), CHUNK);
-    let pairs = grid.data.get(offset..offset.wrapping_add(count.wrapping_mul(2)));
-    if let (true, 2, 1, Some(pairs)) = (run == count, grid.column, grid.channel, pairs) {
-        for ((x, y), [gx, gy]) in x.iter_mut().zip(y).zip(pairs.as_chunks::<2>().0) {
+    if let Some(pairs) = grid.pairs(first, count) {
+        for ((x, y), [gx, gy]) in x.iter_mut().zip(y).zip(pairs) {
             (*x, *y) = (gx.widen(), gy.widen());
         }
         return;

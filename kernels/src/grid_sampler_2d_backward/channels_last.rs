@@ -33,9 +33,9 @@ pub(crate) struct ChannelsLast<'a, T: Element> {
     pub(crate) pitch: usize,
     /// The staged image; empty when it is not read.
     pub(crate) input: &'a [T::Acc],
-    /// Where its pixels lie.
+    /// All its pixels, one after the other.
     pub(crate) image: Window,
-    /// Where the pixels of `input_grad` lie, which may be some rows only.
+    /// The pixels of `input_grad`, which may be some rows only.
     pub(crate) window: Window,
 }
 
@@ -66,7 +66,7 @@ impl<T: Element> ChannelsLast<'_, T> {
                 None => self.four(run, &mut chunk),
             }
             if let Some(grid_grad) = grid_grad.as_mut() {
-                grid_grad.put(&cells, first, &chunk.sums);
+                grid_grad.put(&cells, first, &mut chunk.sums);
             }
         }
     }
@@ -149,40 +149,40 @@ impl<A: Real> Four<'_, '_, A> {
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
         let Self { chunk, corners, scattered, weights } = self;
-        let pitch = if GROUP == 4 { 4 } else { chunk.pitch.max(1) };
-        let count = chunk.cells.count;
+        let (pitch, count) = (chunk.pitch, chunk.cells.count);
         if chunk.input.len().saturating_add(chunk.input_grad.len()) > NEAR {
-            for (&[a, _, c, _], &[b, _, d, _]) in corners.iter().zip(scattered).take(count) {
-                for line in (0..pitch.wrapping_mul(2)).step_by(LINE) {
-                    isa.prefetch(chunk.input, a.wrapping_add(line));
-                    isa.prefetch(chunk.input, c.wrapping_add(line));
-                    isa.prefetch(chunk.input_grad, b.wrapping_add(line));
-                    isa.prefetch(chunk.input_grad, d.wrapping_add(line));
+            for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
+                for line in (0..pitch).step_by(LINE) {
+                    isa.prefetch(chunk.input, a.saturating_mul(pitch).saturating_add(line));
+                    isa.prefetch(chunk.input_grad, b.saturating_mul(pitch).saturating_add(line));
                 }
             }
         }
-        if !chunk.input.is_empty() {
+        let (tile, input) = (&*chunk.tile, chunk.input);
+        if !input.is_empty() {
             let zeros = [A::default(); 64];
-            let zeros = zeros.get(..pitch).unwrap_or(&zeros);
-            let points = chunk.tile.chunks_exact(pitch).zip(corners).zip(&mut chunk.sums);
-            for (k, ((go, &[nw, ne, sw, se]), sum)) in points.enumerate().take(count) {
-                let Some(distances) = chunk.cells.distances(k) else { continue };
-                let (nw, ne) = (pixel(chunk.input, nw, pitch), pixel(chunk.input, ne, pitch));
-                let (sw, se) = (pixel(chunk.input, sw, pitch), pixel(chunk.input, se, pitch));
+            let zeros = position(&zeros, 0, pitch).unwrap_or(&[]);
+            for (k, (&[nw, ne, sw, se], sum)) in corners.iter().zip(&mut chunk.sums).enumerate().take(count) {
+                let (Some(distances), Some(go)) = (chunk.cells.distances(k), position(tile, k, pitch)) else {
+                    continue;
+                };
+                let (nw, ne) = (position::<A, GROUP>(input, nw, pitch), position::<A, GROUP>(input, ne, pitch));
+                let (sw, se) = (position::<A, GROUP>(input, sw, pitch), position::<A, GROUP>(input, se, pitch));
                 if nw.is_none() && ne.is_none() && sw.is_none() && se.is_none() {
                     continue;
                 }
                 let (nw, ne) = (nw.unwrap_or(zeros), ne.unwrap_or(zeros));
                 let (sw, se) = (sw.unwrap_or(zeros), se.unwrap_or(zeros));
-                let [x, y] = gradient::bilinear::<S, A, GROUP>(isa, go, [nw, ne, sw, se], distances);
+                let [x, y] = gradient::bilinear(isa, go, [nw, ne, sw, se], distances);
                 *sum = [gradient::halve(x), gradient::halve(y)];
             }
         }
         if let Some(weights) = weights {
-            for ((go, corners), weights) in chunk.tile.chunks_exact(pitch).zip(scattered).zip(weights).take(count) {
+            for (k, (corners, weights)) in scattered.iter().zip(weights).enumerate().take(count) {
+                let Some(go) = position::<A, GROUP>(tile, k, pitch) else { continue };
                 for (&at, &weight) in corners.iter().zip(weights) {
-                    if let Some(pixel) = chunk.input_grad.get_mut(at..at.wrapping_add(pitch)) {
-                        gradient::scatter::<S, A, GROUP>(isa, pixel, weight, go);
+                    if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
+                        gradient::scatter(isa, pixel, weight, go);
                     }
                 }
             }
@@ -219,34 +219,47 @@ impl<A: Real> Sixteen<'_, '_, A> {
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
         let Self { chunk, k, taps, offsets, scattered } = self;
-        let pitch = if GROUP == 4 { 4 } else { chunk.pitch.max(1) };
-        let start = k.wrapping_mul(pitch);
-        let Some(go) = chunk.tile.get(start..start.wrapping_add(pitch)) else { return };
+        let (pitch, input) = (chunk.pitch, chunk.input);
+        let Some(go) = position::<A, GROUP>(chunk.tile, k, pitch) else { return };
         if let Some(sum) = chunk.sums.get_mut(k)
-            && !chunk.input.is_empty()
+            && !input.is_empty()
             && offsets.iter().any(|&at| at < ABSENT)
         {
             let zeros = [A::default(); 64];
-            let zeros = zeros.get(..pitch).unwrap_or(&zeros);
+            let zeros = position(&zeros, 0, pitch).unwrap_or(&[]);
             let mut pixels = [zeros; 16];
             for (to, &at) in pixels.iter_mut().zip(offsets) {
-                *to = pixel(chunk.input, at, pitch).unwrap_or(zeros);
+                *to = position(input, at, pitch).unwrap_or(zeros);
             }
-            let [x, y] = gradient::bicubic::<S, A, GROUP>(isa, go, &pixels, &taps.columns, &taps.rows);
+            let [x, y] = gradient::bicubic(isa, go, &pixels, &taps.columns, &taps.rows);
             *sum = [gradient::halve(x), gradient::halve(y)];
         }
         if !chunk.input_grad.is_empty() {
             for (&at, weight) in scattered.iter().zip(taps.weights()) {
-                if let Some(pixel) = chunk.input_grad.get_mut(at..at.wrapping_add(pitch)) {
-                    gradient::scatter::<S, A, GROUP>(isa, pixel, weight, go);
+                if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
+                    gradient::scatter(isa, pixel, weight, go);
                 }
             }
         }
     }
 }
 
-/// The values of a staged pixel, if it is there.
+/// The channels of a staged position, if it is there.
 #[inline(always)]
-fn pixel<A>(image: &[A], at: usize, pitch: usize) -> Option<&[A]> {
-    image.get(at..at.wrapping_add(pitch))
+fn position<A, const GROUP: usize>(staged: &[A], index: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
+    if GROUP == 4 {
+        return staged.as_chunks::<GROUP>().0.get(index).map(core::slice::from_ref);
+    }
+    let at = index.saturating_mul(pitch);
+    staged.get(at..at.saturating_add(pitch)).map(|channels| channels.as_chunks::<GROUP>().0)
+}
+
+/// The same to be written.
+#[inline(always)]
+fn position_mut<A, const GROUP: usize>(staged: &mut [A], index: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
+    if GROUP == 4 {
+        return staged.as_chunks_mut::<GROUP>().0.get_mut(index).map(core::slice::from_mut);
+    }
+    let at = index.saturating_mul(pitch);
+    staged.get_mut(at..at.saturating_add(pitch)).map(|channels| channels.as_chunks_mut::<GROUP>().0)
 }

@@ -58,7 +58,7 @@ impl<T: Element> Direct<'_, T> {
                     *sum = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
                 }
             }
-            grid_grad.put(&cells, first, &sums);
+            grid_grad.put(&cells, first, &mut sums);
         }
     }
 

@@ -19,22 +19,21 @@ pub(crate) fn halve<A: Real>([a, b, c, d, e, f, g, h]: [A; 8]) -> A {
 #[inline(always)]
 pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
-    grad_output: &[A],
-    pixels: [&[A]; 4],
+    grad_output: &[[A; GROUP]],
+    [nw, ne, sw, se]: [&[[A; GROUP]]; 4],
     distances: Distances<A>,
 ) -> Lanes<A> {
     let Distances { before: [bx, by], after: [ax, ay] } = distances;
     let (bx, by, ax, ay) = (splat(isa, bx), splat(isa, by), splat(isa, ax), splat(isa, ay));
-    let [nw, ne, sw, se] = pixels;
+    // Not zipped: what iterators ask about lengths would take longer than a pixel of one group.
+    let count = grad_output.len().min(nw.len()).min(ne.len()).min(sw.len()).min(se.len());
     let mut lanes = [[A::default(); 8]; 2];
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
-        let pixels =
-            groups::<A, GROUP>(nw).zip(groups::<A, GROUP>(ne)).zip(groups::<A, GROUP>(sw).zip(groups::<A, GROUP>(se)));
-        for (go, ((nw, ne), (sw, se))) in groups::<A, GROUP>(grad_output).zip(pixels) {
-            let go = load::<S, A, GROUP>(isa, go, j);
-            let (nw, ne) = (load::<S, A, GROUP>(isa, nw, j), load::<S, A, GROUP>(isa, ne, j));
-            let (sw, se) = (load::<S, A, GROUP>(isa, sw, j), load::<S, A, GROUP>(isa, se, j));
+        for at in 0..count {
+            let go = load(isa, grad_output, at, j);
+            let (nw, ne) = (load(isa, nw, at, j), load(isa, ne, at, j));
+            let (sw, se) = (load(isa, sw, at, j), load(isa, se, at, j));
             x = x + go * ((ne - nw) * by + (se - sw) * ay);
             y = y + go * ((sw - nw) * bx + (se - ne) * ax);
         }
@@ -49,25 +48,25 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
 #[inline(always)]
 pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
-    grad_output: &[A],
-    pixels: &[&[A]; 16],
+    grad_output: &[[A; GROUP]],
+    pixels: &[&[[A; GROUP]]; 16],
     columns: &Keys<A>,
     rows: &Keys<A>,
 ) -> Lanes<A> {
     let mut lanes = [[A::default(); 8]; 2];
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
-        for (at, go) in groups::<A, GROUP>(grad_output).enumerate() {
+        for at in 0..grad_output.len() {
             let (mut along_x, mut along_y) = (splat(isa, A::default()), splat(isa, A::default()));
             for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes))
             {
                 let [v0, v1, v2, v3] = pixels;
-                let (v0, v1) = (load_group::<S, A, GROUP>(isa, v0, at, j), load_group::<S, A, GROUP>(isa, v1, at, j));
-                let (v2, v3) = (load_group::<S, A, GROUP>(isa, v2, at, j), load_group::<S, A, GROUP>(isa, v3, at, j));
+                let (v0, v1) = (load(isa, v0, at, j), load(isa, v1, at, j));
+                let (v2, v3) = (load(isa, v2, at, j), load(isa, v3, at, j));
                 along_x = along_x + splat(isa, *weight) * line::<S, A>(isa, columns.slopes, v0, v1, v2, v3);
                 along_y = along_y + splat(isa, *slope) * line::<S, A>(isa, columns.weights, v0, v1, v2, v3);
             }
-            let go = load::<S, A, GROUP>(isa, go, j);
+            let go = load(isa, grad_output, at, j);
             x = x + go * along_x;
             y = y + go * along_y;
         }
@@ -86,30 +85,25 @@ fn line<S: Isa, A: Real>(isa: S, factors: [A; 4], v0: A::V<S>, v1: A::V<S>, v2: 
     (front + v2 * splat(isa, c2)) + v3 * splat(isa, c3)
 }
 
-/// A vector of group `at` of a pixel; zeros where it has no such group.
+/// Lanes `j..` of group `at` of a pixel; zeros where it has no such group.
 #[inline(always)]
-fn load_group<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &[A], at: usize, j: usize) -> A::V<S> {
-    match pixel.as_chunks::<GROUP>().0.get(at) {
-        Some(group) => load::<S, A, GROUP>(isa, group, j),
+fn load<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &[[A; GROUP]], at: usize, j: usize) -> A::V<S> {
+    match pixel.get(at).and_then(|group| group.get(j..)) {
+        Some(lanes) => Vector::load(isa, lanes),
         None => splat(isa, A::default()),
     }
 }
 
-#[inline(always)]
-fn load<S: Isa, A: Real, const GROUP: usize>(isa: S, from: &[A; GROUP], j: usize) -> A::V<S> {
-    Vector::load(isa, from.get(j..).unwrap_or(&[]))
-}
-
-#[inline(always)]
-fn groups<A, const GROUP: usize>(values: &[A]) -> impl Iterator<Item = &[A; GROUP]> {
-    values.as_chunks::<GROUP>().0.iter()
-}
-
 /// Adds `weight * grad_output` to a pixel whose channels lie side by side.
 #[inline(always)]
-pub(crate) fn scatter<S: Isa, A: Real, const GROUP: usize>(isa: S, pixel: &mut [A], weight: A, grad_output: &[A]) {
-    let weight = A::V::<S>::splat(isa, weight);
-    for (pixel, go) in pixel.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups::<A, GROUP>(grad_output)) {
+pub(crate) fn scatter<S: Isa, A: Real, const GROUP: usize>(
+    isa: S,
+    pixel: &mut [[A; GROUP]],
+    weight: A,
+    grad_output: &[[A; GROUP]],
+) {
+    let weight = splat(isa, weight);
+    for (pixel, go) in pixel.iter_mut().zip(grad_output) {
         for j in (0..GROUP).step_by(A::V::<S>::LANES) {
             let (Some(pixel), Some(go)) = (pixel.get_mut(j..), go.get(j..)) else { continue };
             let sum = A::V::<S>::load(isa, pixel) + weight * A::V::<S>::load(isa, go);

@@ -19,20 +19,24 @@ pub(crate) struct GridGrad<'a, T: Element> {
 
 impl<T: Element> GridGrad<'_, T> {
     /// Adds the sums over a block of the points from `at` on, and writes the gradients when they are complete.
-    pub(crate) fn put(&mut self, cells: &Cells<T::Acc>, at: usize, sums: &Sums<T::Acc>) {
-        let mut totals = self.totals.get_mut(at..).unwrap_or(&mut []).iter_mut();
+    pub(crate) fn put(&mut self, cells: &Cells<T::Acc>, at: usize, sums: &mut Sums<T::Acc>) {
+        let totals = self.totals.get_mut(at..).unwrap_or(&mut []);
+        for ([x, y], [total_x, total_y]) in sums.iter_mut().zip(totals).take(cells.count) {
+            if !self.first {
+                (*x, *y) = (*total_x + *x, *total_y + *y);
+            }
+            (*total_x, *total_y) = (*x, *y);
+        }
+        if !self.last {
+            return;
+        }
         let multipliers = cells.x.multiplier.iter().zip(&cells.y.multiplier);
-        for (k, (&[x, y], (&mx, &my))) in sums.iter().zip(multipliers).enumerate().take(cells.count) {
-            let (mut x, mut y) = (x, y);
-            if let Some([total_x, total_y]) = totals.next() {
-                if !self.first {
-                    (x, y) = (*total_x + x, *total_y + y);
-                }
-                (*total_x, *total_y) = (x, y);
-            }
-            if self.last {
-                self.out.set_pair(at.wrapping_add(k), T::narrow(mx * x), T::narrow(my * y));
-            }
+        let gradients = sums.iter().zip(multipliers).take(cells.count);
+        let gradients = gradients.map(|(&[x, y], (&mx, &my))| [T::narrow(mx * x), T::narrow(my * y)]);
+        if let Some(pairs) = self.out.pairs_mut(at, cells.count) {
+            pairs.iter_mut().zip(gradients).for_each(|(to, gradient)| *to = gradient);
+        } else {
+            gradients.enumerate().for_each(|(k, [x, y])| self.out.set_pair(at.wrapping_add(k), x, y));
         }
     }
 }

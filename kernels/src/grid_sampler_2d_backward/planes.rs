@@ -46,6 +46,14 @@ impl<D> Planes<D> {
     }
 }
 
+impl<D> Planes<D> {
+    fn pair_range(&self, at: usize, count: usize) -> Option<Range<usize>> {
+        let (offset, run) = self.run(&(at..at.wrapping_add(count)), count);
+        let packed = self.column == 2 && self.channel == 1 && run == count;
+        packed.then(|| offset..offset.wrapping_add(count.wrapping_mul(2)))
+    }
+}
+
 impl<T: Element> Planes<&[T]> {
     /// The element at an offset, widened; zero where there is none.
     #[inline(always)]
@@ -57,7 +65,21 @@ impl<T: Element> Planes<&[T]> {
     }
 }
 
+impl<T: Copy> Planes<&[T]> {
+    /// Positions `at..at + count` of the first two channels where they lie one after the other.
+    pub(crate) fn pairs(&self, at: usize, count: usize) -> Option<&[[T; 2]]> {
+        let range = self.pair_range(at, count)?;
+        self.data.get(range).map(|pairs| pairs.as_chunks::<2>().0)
+    }
+}
+
 impl<T: Copy> Planes<&mut [T]> {
+    /// Positions `at..at + count` of the first two channels where they lie one after the other.
+    pub(crate) fn pairs_mut(&mut self, at: usize, count: usize) -> Option<&mut [[T; 2]]> {
+        let range = self.pair_range(at, count)?;
+        self.data.get_mut(range).map(|pairs| pairs.as_chunks_mut::<2>().0)
+    }
+
     /// Writes a position of the first two channels.
     #[inline(always)]
     pub(crate) fn set_pair(&mut self, at: usize, first: T, second: T) {

@@ -167,7 +167,7 @@ impl<T: Stored> Share<'_, T> {
                         (*x, *y) = (*x + part_x, *y + part_y);
                     }
                 }
-                grid_grad.put(&cells, first, &sums);
+                grid_grad.put(&cells, first, &mut sums);
             }
         }
     }

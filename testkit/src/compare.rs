@@ -1,4 +1,4 @@
-//! Whether a result is what the reference expects (spec §7).
+//! Whether a result is what the reference expects, by the thresholds of the vendor's accuracy standard.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::reference::{Cell, Expected, Sum};
 /// A sum below this part of the magnitudes of its terms has cancelled.
 const CANCELLED: f64 = 1.0 / 256.0;
 
-/// What spec §7 allows a dtype.
+/// What the accuracy standard allows a dtype.
 struct Limits {
     /// Relative errors are below this on average and below ten times this at most.
     relative: f64,

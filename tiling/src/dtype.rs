@@ -85,7 +85,7 @@ impl Dtype {
         Self::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// The value of `aclDataType` (spec §8).
+    /// The value of `aclDataType` in `acl/acl_base.h`.
     #[must_use]
     pub const fn acl(self) -> i32 {
         match self {
@@ -123,7 +123,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// Whether the contract lets a result of type `from` be stored as `to` (`CanCast`, spec §2.2): not from complex to anything
+/// Whether the contract lets a result of type `from` be stored as `to` (`CanCast` of its op API): not from complex to anything
 /// else, not from a float to an integer, and to BOOL only from BOOL.
 #[must_use]
 pub const fn can_cast(from: Dtype, to: Dtype) -> bool {

@@ -1,6 +1,6 @@
 //! The statuses that aclnn functions return.
 
-/// An aclnn status (spec §4); the value is the C one.
+/// An aclnn status; the value is that of `aclnn/acl_meta.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {

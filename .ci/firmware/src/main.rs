@@ -5,9 +5,8 @@
 //! the libraries can be optimised away because this image happens to ask for something harmless.
 #![no_std]
 #![no_main]
-
 // An image without any operator shows what the image itself costs.
-#[cfg_attr(
+#![cfg_attr(
     not(any(
         feature = "grid-sampler-2d-backward",
         feature = "max-unpool2d-backward",
@@ -16,6 +15,7 @@
     )),
     allow(dead_code, unused_variables)
 )]
+
 mod request;
 
 #[cfg(feature = "grid-sampler-2d-backward")]

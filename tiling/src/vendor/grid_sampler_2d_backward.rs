@@ -1,4 +1,4 @@
-//! The vendor's tiling of GridSampler2DBackward on A2, A3 and 950 (spec §5.2, §5.3).
+//! The vendor's tiling of GridSampler2DBackward on A2, A3 and 950, restated from its published op_host code.
 //!
 //! A core takes a run of grid points and works on `ubFactorElement` of them at a time: that many fit the unified buffer as 57,
 //! 27 or 62 arrays of f32 beside a few vectors of C channels.

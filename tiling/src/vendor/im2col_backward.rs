@@ -1,4 +1,5 @@
-//! The vendor's tiling of Im2colBackward on 950 (Col2im; spec §5.2, §5.3): a thread makes each output element.
+//! The vendor's tiling of Im2colBackward on 950 (Col2im), restated from its published op_host code. A thread makes each output
+//! element.
 //!
 //! Older generations run a compiled kernel on NC1HWC0 whose tiling is not published.
 

@@ -1,4 +1,4 @@
-//! The vendor's tiling of MaxUnpool2dBackward on 950 (GatherElements; spec §5.2, §5.3).
+//! The vendor's tiling of MaxUnpool2dBackward on 950 (GatherElements), restated from its published op_host code.
 //!
 //! Rows that fit the unified buffer are loaded whole; else a thread gathers each element. Older generations run a compiled
 //! gather whose tiling is not published.

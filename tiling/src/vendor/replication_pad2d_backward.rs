@@ -1,4 +1,4 @@
-//! The vendor's tiling of ReplicationPad2dBackward on A2 and A3 (PadV3GradReplicate; spec §5.2, §5.3).
+//! The vendor's tiling of ReplicationPad2dBackward on A2 and A3 (PadV3GradReplicate), restated from its published op_host code.
 //!
 //! A core owns whole planes (rows of planes when only the width is padded). Which kernel runs depends on the sides that are
 //! padded and on whether a plane of `grad_output` fits 64 × 64. BF16 arrives as F32: aclnn casts before and after.

@@ -63,7 +63,8 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     let points = plane.checked_mul(problem.n).ok_or(VendorError::TooLarge)?;
     let pixels = problem.c.saturating_mul(problem.hi).saturating_mul(problem.wi);
     let [used, each, tail, tail_images] = points_per_core(problem.n, plane, points, cores, kind, machine.deterministic);
-    let [used_cast, each_cast, tail_cast] = spread(problem.n.saturating_mul(pixels), cores);
+    // The cast runs in the same launch, so on the cores that the points got.
+    let [used_cast, each_cast, tail_cast] = spread(problem.n.saturating_mul(pixels), used);
 
     let halves = problem.dtype != Dtype::F32;
     let workspace = match kind {

@@ -3,8 +3,8 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible, spoil};
+use ubtile_testkit::Description;
 use ubtile_tiling::{Edition, Operator, Problem, Product, TensorSlot};
 
 fuzz_target!(|case: Case| {

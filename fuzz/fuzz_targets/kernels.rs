@@ -3,12 +3,11 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible};
 use ubtile_fuzz::run::{
     Setup, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
-use ubtile_testkit::{Coordinates, IndexFill};
+use ubtile_testkit::{Coordinates, Description, IndexFill};
 use ubtile_tiling::{Edition, Operator, Problem};
 
 fuzz_target!(|case: Case| {

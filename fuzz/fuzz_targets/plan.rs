@@ -3,9 +3,9 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use ubtile_fuzz::description::Description;
 use ubtile_fuzz::generate::{Scale, sensible};
 use ubtile_fuzz::plan;
+use ubtile_testkit::Description;
 use ubtile_tiling::{Edition, Operator, PlanOptions, TargetSpec};
 
 fuzz_target!(|case: Case| {

@@ -3,7 +3,7 @@
 use arbitrary::{Result, Unstructured};
 use ubtile_tiling::{Dtype, MAX_RANK, Operator, Tensor, TensorDesc};
 
-use crate::description::Description;
+use ubtile_testkit::Description;
 
 /// How large the sizes of a description may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! What the fuzz targets share: descriptions of any operator, made of the fuzzer's bytes.
 
-pub mod description;
 pub mod generate;
 pub mod plan;
 pub mod run;

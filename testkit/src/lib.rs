@@ -15,7 +15,9 @@
 
 mod compare;
 mod data;
+mod description;
 mod generate;
+mod inputs;
 mod number;
 pub mod problems;
 pub mod reference;
@@ -26,7 +28,9 @@ pub mod strategies;
 
 pub use compare::{Mismatch, Reason, Report, Worst, compare};
 pub use data::{Data, FirstDifference, bits_equal};
+pub use description::Description;
 pub use generate::{Coordinates, Fill, IndexFill, fill, grid, indices};
+pub use inputs::{Inputs, Kinds, expected};
 pub use number::{Compute, Float, canonical_nan, component, decode, encode, ulp_distance};
 pub use rng::Rng;
 pub use sizes::{pairwise, sizes_around};

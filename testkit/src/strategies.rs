@@ -2,8 +2,11 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use ubtile_tiling::{Dtype, TensorDesc, can_cast};
+use ubtile_tiling::{Dtype, Operator, TensorDesc, can_cast};
 
+use crate::description::Description;
+use crate::generate::{Coordinates, Fill, IndexFill};
+use crate::inputs::Kinds;
 use crate::problems::{
     GridSampler, GridSamplerDesc, Im2col, Im2colDesc, Layout, MaxUnpool, MaxUnpoolDesc, ReplicationPad,
     ReplicationPadDesc,
@@ -99,6 +102,25 @@ pub fn grid_sampler() -> impl Strategy<Value = GridSampler> {
             ..mode
         },
     )
+}
+
+/// Legal descriptions of an operator. They shrink to fewer and smaller dimensions.
+#[must_use]
+pub fn legal(operator: Operator) -> BoxedStrategy<Description> {
+    match operator {
+        Operator::GridSampler2dBackward => grid_sampler().prop_map(|spec| spec.desc().into()).boxed(),
+        Operator::MaxUnpool2dBackward => max_unpool().prop_map(|spec| spec.desc().into()).boxed(),
+        Operator::ReplicationPad2dBackward => replication_pad().prop_map(|spec| spec.desc().into()).boxed(),
+        Operator::Im2colBackward => im2col().prop_map(|spec| spec.desc().into()).boxed(),
+    }
+}
+
+/// Kinds of data, ordinary ones first: what breaks on them needs no special ones.
+pub fn kinds() -> impl Strategy<Value = Kinds> {
+    let indices = [IndexFill::Permutation, IndexFill::Duplicates, IndexFill::OutOfRange];
+    let values = [Fill::Integers, Fill::Uniform, Fill::Specials];
+    (select(values.to_vec()), select(&Coordinates::ALL), select(indices.to_vec()))
+        .prop_map(|(values, coordinates, indices)| Kinds { values, coordinates, indices })
 }
 
 /// The same tensor with one size larger by one, contiguous.

@@ -1,9 +1,8 @@
 //! Descriptions out of bytes: sensible ones, and ones with a few things wrong.
 
 use arbitrary::{Result, Unstructured};
-use ubtile_tiling::{Dtype, MAX_RANK, Operator, Tensor, TensorDesc};
-
 use ubtile_testkit::Description;
+use ubtile_tiling::{Dtype, MAX_RANK, Operator, Tensor, TensorDesc};
 
 /// How large the sizes of a description may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,7 +105,6 @@ pub fn grid_sampler() -> impl Strategy<Value = GridSampler> {
 }
 
 /// Legal descriptions of an operator. They shrink to fewer and smaller dimensions.
-#[must_use]
 pub fn legal(operator: Operator) -> BoxedStrategy<Description> {
     match operator {
         Operator::GridSampler2dBackward => grid_sampler().prop_map(|spec| spec.desc().into()).boxed(),

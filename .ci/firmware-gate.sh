@@ -4,8 +4,8 @@
 #
 #   .ci/firmware-gate.sh
 #
-# One image per operator and one with all four, that run F32 in one lane; for comparison one with none; and one with every
-# dtype, every level and the functions that do a slice of the work (.ci/firmware). It is the linked image that
+# One image per operator in F32 and one with all four; for comparison one with none; and one with everything: every dtype and
+# the functions that do a slice of the work (.ci/firmware). It is the linked image that
 # counts: an archive always has panic code in it, and only the linker, which drops what nothing can reach, decides whether
 # it matters. The panic handler ends in a loop written in assembly, so its symbol survives exactly if some panic can be
 # reached, whatever the optimiser did to the functions on the way; names of the standard library's machinery are looked for
@@ -89,9 +89,9 @@ all=$(IFS=,; echo "${operators[*]}")
 for name in none "${operators[@]}" all everything; do
     case $name in
     none) features="" ;;
-    all) features=$all ;;
-    everything) features=$all,everything ;;
-    *) features=$name ;;
+    all) features=$all,f32 ;;
+    everything) features=default ;;
+    *) features=$name,f32 ;;
     esac
     build "$name" "$features"
     image=$images/$name
@@ -99,7 +99,7 @@ for name in none "${operators[@]}" all everything; do
     # What is not there cannot panic: code of each operator's check, plan and kernel must really be in the image.
     "$cross/bin/llvm-objdump" --disassemble --line-numbers "$image" >"$image.lines"
     for operator in "${operators[@]}"; do
-        case ,$features, in *,"$operator",*) ;; *) continue ;; esac
+        case ,$features, in *,"$operator",* | ,default,) ;; *) continue ;; esac
         for source in tiling/src/contract tiling/src/plan kernels/src; do
             source=$source/${operator//-/_}
             grep -q "/${source}[./]" "$image.lines" || {
@@ -131,7 +131,7 @@ done
 [ $status -ne 0 ] || say "PASS  no panic, allocation, unwinding, formatting or globals in $((${#operators[@]} + 3)) images"
 
 # The gate's own test.
-build planted "$all,plant-panic"
+build planted "$all,f32,plant-panic"
 if offenders "$images/planted" | grep -qx panic_reached; then
     say "PASS  the planted panic is found:"
     "$here/firmware-blame.sh" "$images/planted" | grep -F .ci/firmware/ || true

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use crate::built::{BF16, F16, F32, F64, INTEGER};
 use crate::element::Element;
 use crate::simd::{Isa, Real, Vector};
 use crate::values::{Values, ValuesMut};
@@ -107,42 +108,42 @@ pub(crate) const CHUNK: usize = 32;
 pub(crate) fn convert(from: &Values<'_>, to: &mut ValuesMut<'_>) {
     let (mut integers, mut floats) = ([0i64; CHUNK], [0f64; CHUNK]);
     match from {
-        Values::F16(v) => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
-        Values::Bf16(v) => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
-        Values::F32(v) => from_floats(widen(v, &mut floats, f64::from), to),
-        Values::F64(v) => from_floats(widen(v, &mut floats, |x| x), to),
-        Values::I8(v) => from_integers(widen(v, &mut integers, i64::from), to),
-        Values::U8(v) => from_integers(widen(v, &mut integers, i64::from), to),
-        Values::I16(v) => from_integers(widen(v, &mut integers, i64::from), to),
-        Values::I32(v) => from_integers(widen(v, &mut integers, i64::from), to),
-        Values::I64(v) => from_integers(widen(v, &mut integers, |x| x), to),
-        Values::Bool(v) => from_integers(widen(v, &mut integers, |x| i64::from(x != 0)), to),
-        Values::C64(_) | Values::C128(_) => {}
+        Values::F16(v) if F16 => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
+        Values::Bf16(v) if BF16 => from_floats(widen(v, &mut floats, |x| x.widen().into()), to),
+        Values::F32(v) if F32 => from_floats(widen(v, &mut floats, f64::from), to),
+        Values::F64(v) if F64 => from_floats(widen(v, &mut floats, |x| x), to),
+        Values::I8(v) if INTEGER => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::U8(v) if INTEGER => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I16(v) if INTEGER => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I32(v) if INTEGER => from_integers(widen(v, &mut integers, i64::from), to),
+        Values::I64(v) if INTEGER => from_integers(widen(v, &mut integers, |x| x), to),
+        Values::Bool(v) if INTEGER => from_integers(widen(v, &mut integers, |x| i64::from(x != 0)), to),
+        _ => {}
     }
 }
 
 fn from_floats(from: &[f64], to: &mut ValuesMut<'_>) {
     match to {
-        ValuesMut::F16(v) => each(from, v, |x| f16::narrow(to_odd_f32(x))),
-        ValuesMut::Bf16(v) => each(from, v, |x| bf16::narrow(to_odd_f32(x))),
-        ValuesMut::F32(v) => each(from, v, |x| f32::narrow(x as f32)),
-        ValuesMut::F64(v) => each(from, v, f64::narrow),
+        ValuesMut::F16(v) if F16 => each(from, v, |x| f16::narrow(to_odd_f32(x))),
+        ValuesMut::Bf16(v) if BF16 => each(from, v, |x| bf16::narrow(to_odd_f32(x))),
+        ValuesMut::F32(v) if F32 => each(from, v, |x| f32::narrow(x as f32)),
+        ValuesMut::F64(v) if F64 => each(from, v, f64::narrow),
         _ => {}
     }
 }
 
 fn from_integers(from: &[i64], to: &mut ValuesMut<'_>) {
     match to {
-        ValuesMut::F16(v) => each(from, v, |x| f16::narrow(to_odd_f32(to_odd_f64(x)))),
-        ValuesMut::Bf16(v) => each(from, v, |x| bf16::narrow(to_odd_f32(to_odd_f64(x)))),
-        ValuesMut::F32(v) => each(from, v, |x| x as f32),
-        ValuesMut::F64(v) => each(from, v, |x| x as f64),
-        ValuesMut::I8(v) => each(from, v, |x| x as i8),
-        ValuesMut::U8(v) => each(from, v, |x| x as u8),
-        ValuesMut::I16(v) => each(from, v, |x| x as i16),
-        ValuesMut::I32(v) => each(from, v, |x| x as i32),
-        ValuesMut::I64(v) => each(from, v, |x| x),
-        ValuesMut::Bool(_) | ValuesMut::C64(_) | ValuesMut::C128(_) => {}
+        ValuesMut::F16(v) if F16 => each(from, v, |x| f16::narrow(to_odd_f32(to_odd_f64(x)))),
+        ValuesMut::Bf16(v) if BF16 => each(from, v, |x| bf16::narrow(to_odd_f32(to_odd_f64(x)))),
+        ValuesMut::F32(v) if F32 => each(from, v, |x| x as f32),
+        ValuesMut::F64(v) if F64 => each(from, v, |x| x as f64),
+        ValuesMut::I8(v) if INTEGER => each(from, v, |x| x as i8),
+        ValuesMut::U8(v) if INTEGER => each(from, v, |x| x as u8),
+        ValuesMut::I16(v) if INTEGER => each(from, v, |x| x as i16),
+        ValuesMut::I32(v) if INTEGER => each(from, v, |x| x as i32),
+        ValuesMut::I64(v) if INTEGER => each(from, v, |x| x),
+        _ => {}
     }
 }
 

@@ -4,6 +4,8 @@ use core::fmt;
 
 use ubtile_tiling::{Dtype, Operator, Status, Tensor};
 
+use crate::Feature;
+
 /// What is wrong with the buffers of a run, or with the data in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunError {
@@ -32,12 +34,12 @@ pub enum RunError {
         /// Bytes the plan needs.
         want: usize,
     },
-    /// A dtype or layout that the contract accepts and these kernels do not compute.
+    /// A problem or plan that needs a part of the kernels that this build left out.
     NotBuilt {
         /// The operator.
         operator: Operator,
-        /// The dtype.
-        dtype: Dtype,
+        /// The part.
+        feature: Feature,
     },
     /// An index outside the unpooled plane. The output is initialised and otherwise unspecified.
     Index {
@@ -67,7 +69,7 @@ impl fmt::Display for RunError {
             Self::Dtype { tensor, got, want } => write!(f, "{tensor} holds {got}: the plan is for {want}"),
             Self::Length { tensor, got, want } => write!(f, "{tensor} holds {got} elements: the plan needs {want}"),
             Self::Workspace { got, want } => write!(f, "the workspace has {got} bytes: the plan needs {want}"),
-            Self::NotBuilt { operator, dtype } => write!(f, "{operator} in {dtype} is not computed by these kernels"),
+            Self::NotBuilt { operator, feature } => write!(f, "{operator} was built without the feature {feature}"),
             Self::Index { position, index, cells } => {
                 write!(f, "indices[{position}] is {index}: an index into this plane is at least 0 and below {cells}")
             }

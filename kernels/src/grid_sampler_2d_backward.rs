@@ -23,17 +23,18 @@ mod stored;
 mod tile;
 
 use half::{bf16, f16};
-use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
-use ubtile_tiling::{ALIGN, Dtype, Tensor};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Tile};
+use ubtile_tiling::{ALIGN, Dtype, Operator, Tensor};
 
 use self::share::{Front, Share};
 use self::sources::Sources;
 use self::stored::Stored;
 use self::tile::OneTile;
-use crate::RunError;
+use crate::built::{BF16, F16, F32, F64};
 use crate::level::{Kernel, Level};
 use crate::parallel::{Parallel, Serial};
 use crate::values::{Values, ValuesMut};
+use crate::{Feature, RunError};
 
 /// What is read, all of one dtype: F16, BF16, F32 or F64.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +71,7 @@ pub struct ShareMemory<'a> {
 /// Computes a problem on the calling thread.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; something that this build left out.
 pub fn run(
     plan: &Plan,
     level: Level,
@@ -84,7 +85,7 @@ pub fn run(
 /// Computes a problem, the shares of each phase handed to `parallel`. The workspace may start at any address.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; something that this build left out.
 pub fn run_parallel(
     plan: &Plan,
     level: Level,
@@ -108,11 +109,11 @@ pub fn run_parallel(
     let slack = workspace.as_ptr().align_offset(ALIGN);
     let aligned = workspace.get_mut(slack..).unwrap_or(&mut []);
     match p.dtype {
-        Dtype::F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::Bf16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
-        // The contract has no other.
+        Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::F32 if F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
+        Dtype::F64 if F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
+        // The contract has no other, and what is not built has been refused.
         _ => {}
     }
     Ok(())
@@ -149,10 +150,10 @@ pub fn run_share(
         }
     }
     match p.dtype {
-        Dtype::F16 => one_share::<f16>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::Bf16 => one_share::<bf16>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::F32 => one_share::<f32>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::F64 => one_share::<f64>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F16 if F16 => one_share::<f16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::Bf16 if BF16 => one_share::<bf16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F32 if F32 => one_share::<f32>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F64 if F64 => one_share::<f64>(plan, level, (phase, share), inputs, outputs, memory),
         _ => {}
     }
     Ok(())
@@ -186,18 +187,32 @@ pub struct TileBoxes<'a> {
 /// A box of the wrong dtype or too short.
 pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) -> Result<(), RunError> {
     match plan.problem().dtype {
-        Dtype::F16 => OneTile::<f16>::new(plan, level, tile, boxes).map(OneTile::run),
-        Dtype::Bf16 => OneTile::<bf16>::new(plan, level, tile, boxes).map(OneTile::run),
-        Dtype::F32 => OneTile::<f32>::new(plan, level, tile, boxes).map(OneTile::run),
-        Dtype::F64 => OneTile::<f64>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::F16 if F16 => OneTile::<f16>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::Bf16 if BF16 => OneTile::<bf16>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::F32 if F32 => OneTile::<f32>::new(plan, level, tile, boxes).map(OneTile::run),
+        Dtype::F64 if F64 => OneTile::<f64>::new(plan, level, tile, boxes).map(OneTile::run),
         _ => Ok(()),
     }
 }
 
 fn check_inputs(plan: &Plan, inputs: &Inputs<'_>) -> Result<(), RunError> {
+    check_built(plan)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     inputs.input.check(plan.problem().slot(Tensor::Input))?;
     inputs.grid.check(plan.problem().slot(Tensor::Grid))
+}
+
+/// Whether this build has what the plan needs.
+fn check_built(plan: &Plan) -> Result<(), RunError> {
+    let (p, operator) = (plan.problem(), Operator::GridSampler2dBackward);
+    Feature::of(p.dtype).need(operator)?;
+    if p.interpolation == Interpolation::Bicubic {
+        Feature::Bicubic.need(operator)?;
+    }
+    match plan.route() {
+        Route::Zero | Route::Direct(_) => Ok(()),
+        Route::Images | Route::Blocks | Route::Bands => Feature::ChannelsLast.need(operator),
+    }
 }
 
 fn sources<'a, T: Stored>(plan: &'a Plan, level: Level, inputs: &Inputs<'a>) -> Sources<'a, T> {

@@ -11,15 +11,16 @@ mod write;
 
 use core::num::NonZeroUsize;
 
-use ubtile_tiling::Tensor;
 use ubtile_tiling::im2col_backward::{Plan, Tile};
+use ubtile_tiling::{Operator, Tensor};
 
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
-use crate::RunError;
+use crate::built::F64;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
 use crate::values::{Values, ValuesMut};
+use crate::{Feature, RunError};
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ pub struct Outputs<'a> {
 /// Computes a problem on the calling thread. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run(
     plan: &Plan,
     level: Level,
@@ -52,7 +53,7 @@ pub fn run(
 /// Computes a problem, its shares handed to `parallel`. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_parallel(
     plan: &Plan,
     level: Level,
@@ -62,6 +63,7 @@ pub fn run_parallel(
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
     let _ = workspace;
+    check_built(plan)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
     let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
@@ -75,7 +77,7 @@ pub fn run_parallel(
 /// `out` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -85,6 +87,7 @@ pub fn run_share(
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
     let range = plan.share_range(phase, share);
+    check_built(plan)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     if !range.is_empty() {
@@ -98,7 +101,7 @@ pub fn run_share(
 /// tile is the last of its sums.
 ///
 /// # Errors
-/// A box of the wrong dtype or too short.
+/// A box of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_tile(
     plan: &Plan,
     level: Level,
@@ -108,6 +111,7 @@ pub fn run_tile(
     sums: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let (dtype, apart) = plan.sums();
+    check_built(plan)?;
     inputs.grad_output.check_box(Tensor::GradOutput, plan.problem().dtype, tile.input_cells())?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, tile.cells())?;
     let (sums, out) = if apart {
@@ -118,6 +122,12 @@ pub fn run_tile(
     };
     compute(plan, level, What::Tile(tile, out), inputs, sums);
     Ok(())
+}
+
+/// Whether this build has the dtypes.
+fn check_built(plan: &Plan) -> Result<(), RunError> {
+    Feature::of(plan.problem().dtype).need(Operator::Im2colBackward)?;
+    Feature::of(plan.problem().out_dtype).need(Operator::Im2colBackward)
 }
 
 /// What is computed.
@@ -174,7 +184,7 @@ fn round(level: Level, cells: usize, sums: &ValuesMut<'_>, mut out: ValuesMut<'_
     let (runs, out) = (core::iter::once((0, Run { at: 0, step: 1, count: cells })), &mut out);
     match sums {
         ValuesMut::F32(sums) => level.dispatch(Write { runs, sums, out }),
-        ValuesMut::F64(sums) => level.dispatch(Write { runs, sums, out }),
+        ValuesMut::F64(sums) if F64 => level.dispatch(Write { runs, sums, out }),
         _ => {}
     }
 }

@@ -16,6 +16,13 @@ pub(crate) trait Kernel {
     fn run<S: Isa>(self, isa: S) -> Self::Output;
 }
 
+/// Whether the target has vectors without asking. Where it has none, the baseline would only be the scalar level compiled again.
+const VECTORS: bool = cfg!(any(
+    target_feature = "sse2",
+    all(target_arch = "aarch64", target_feature = "neon"),
+    target_feature = "simd128"
+));
+
 /// An instruction set that this processor has. A value is proof of it, so only this module makes one.
 ///
 /// Every level computes the same bits. [`detect`](Self::detect) asks the processor, which may cost microseconds under a
@@ -41,10 +48,10 @@ impl Level {
         Self(Kind::Scalar)
     }
 
-    /// The 128-bit vectors that the crate is compiled for (SSE2, NEON, SIMD128), or arrays that the compiler may vectorise.
+    /// The 128-bit vectors that the crate is compiled for (SSE2, NEON, SIMD128); the scalar level where there are none.
     #[must_use]
     pub const fn baseline() -> Self {
-        Self(Kind::Baseline)
+        Self(if VECTORS { Kind::Baseline } else { Kind::Scalar })
     }
 
     /// The fastest level of this processor. Needs no operating system.
@@ -67,7 +74,7 @@ impl Level {
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "scalar" => Some(Self::scalar()),
-            "baseline" => Some(Self::baseline()),
+            "baseline" => VECTORS.then_some(Self::baseline()),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
             _ => None,
@@ -89,8 +96,8 @@ impl Level {
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            Kind::Scalar => kernel.run(Scalar),
-            Kind::Baseline => kernel.run(Baseline),
+            Kind::Baseline if VECTORS => kernel.run(Baseline),
+            Kind::Scalar | Kind::Baseline => kernel.run(Scalar),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(isa) => isa.run(kernel),
         }

@@ -10,14 +10,14 @@ mod gather;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use ubtile_tiling::Tensor;
 use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
+use ubtile_tiling::{Operator, Tensor};
 
 use self::gather::{Gather, Places, Plane};
-use crate::RunError;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
 use crate::values::{Values, ValuesMut};
+use crate::{Feature, RunError};
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub struct Outputs<'a> {
 /// Computes a problem on the calling thread. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
 pub fn run(
     plan: &Plan,
     level: Level,
@@ -52,7 +52,7 @@ pub fn run(
 /// Computes a problem, its shares handed to `parallel`. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
 pub fn run_parallel(
     plan: &Plan,
     level: Level,
@@ -79,7 +79,7 @@ pub fn run_parallel(
 /// the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position in the share.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position in the share.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -101,7 +101,7 @@ pub fn run_share(
 /// stays from the first tile of the run to the last.
 ///
 /// # Errors
-/// A box of the wrong dtype or too short; an index outside of the plane: the one of the lowest flat position in the tile.
+/// A box of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position in the tile.
 pub fn run_tile(
     plan: &Plan,
     level: Level,
@@ -113,6 +113,7 @@ pub fn run_tile(
     let problem = plan.problem();
     let ([first, end], [from, to]) = (tile.elements, tile.cells);
     let (count, cells) = (end.saturating_sub(first), to.saturating_sub(from));
+    check_built(plan)?;
     inputs.grad_output.check_box(Tensor::GradOutput, problem.dtype, cells)?;
     inputs.indices.check_box(Tensor::Indices, problem.index_dtype, count)?;
     outputs.out.as_values().check_box(Tensor::Out, problem.out_dtype, count)?;
@@ -133,6 +134,7 @@ pub fn run_tile(
 
 impl Inputs<'_> {
     fn check(&self, plan: &Plan) -> Result<(), RunError> {
+        check_built(plan)?;
         self.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
         self.indices.check(plan.problem().slot(Tensor::Indices))
     }
@@ -156,6 +158,12 @@ impl Inputs<'_> {
         let at = offset([n, c, element / width, element % width], problem.indices_strides);
         Err(RunError::Index { position, index: self.index(at), cells: cells_of(plan) })
     }
+}
+
+/// Whether this build has the dtypes.
+fn check_built(plan: &Plan) -> Result<(), RunError> {
+    Feature::of(plan.problem().dtype).need(Operator::MaxUnpool2dBackward)?;
+    Feature::of(plan.problem().out_dtype).need(Operator::MaxUnpool2dBackward)
 }
 
 /// Gathers a share on the whole tensors, which need not fit any local memory: a plane that the plan cuts is read in one go.

@@ -11,16 +11,17 @@ mod part;
 mod place;
 mod rows;
 
-use ubtile_tiling::Tensor;
 use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
+use ubtile_tiling::{Operator, Tensor};
 
 use self::fold::Fold;
 use self::place::Place;
-use crate::RunError;
+use crate::built::{BF16, COMPLEX, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial};
 use crate::values::{Values, ValuesMut};
+use crate::{Feature, RunError};
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub struct Outputs<'a> {
 /// Computes a problem on the calling thread. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 #[inline(always)]
 pub fn run(
     plan: &Plan,
@@ -54,7 +55,7 @@ pub fn run(
 /// Computes a problem, its shares handed to `parallel`. The workspace is not used.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 #[inline(always)]
 pub fn run_parallel(
     plan: &Plan,
@@ -64,6 +65,7 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     _workspace: &mut [u8],
 ) -> Result<(), RunError> {
+    Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
     compute(plan, level, parallel, None, inputs.grad_output, outputs.grad_input);
@@ -74,7 +76,7 @@ pub fn run_parallel(
 /// `grad_input` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -84,6 +86,7 @@ pub fn run_share(
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
     let range = plan.share_range(phase, share);
+    Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check_box(Tensor::GradInput, plan.problem().dtype, range.len())?;
     if !range.is_empty() {
@@ -96,7 +99,7 @@ pub fn run_share(
 /// be empty where [`Tile::sums`] is 0. `grad_input` is written by the last tile of its sums.
 ///
 /// # Errors
-/// A box of the wrong dtype or too short.
+/// A box of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_tile(
     plan: &Plan,
     level: Level,
@@ -106,6 +109,7 @@ pub fn run_tile(
     sums: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let dtype = plan.problem().dtype;
+    Feature::of(dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check_box(Tensor::GradOutput, dtype, tile.input_cells())?;
     outputs.grad_input.as_values().check_box(Tensor::GradInput, dtype, tile.cells())?;
     if tile.is_part() {
@@ -137,17 +141,17 @@ fn compute(
     dest: ValuesMut<'_>,
 ) {
     match (source, dest) {
-        (Values::F16(source), ValuesMut::F16(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::Bf16(source), ValuesMut::Bf16(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::F32(source), ValuesMut::F32(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::F64(source), ValuesMut::F64(dest)) => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::C64(source), ValuesMut::C64(dest)) => {
+        (Values::F16(source), ValuesMut::F16(dest)) if F16 => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::Bf16(source), ValuesMut::Bf16(dest)) if BF16 => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::F32(source), ValuesMut::F32(dest)) if F32 => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::F64(source), ValuesMut::F64(dest)) if F64 => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::C64(source), ValuesMut::C64(dest)) if COMPLEX => {
             shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
-        (Values::C128(source), ValuesMut::C128(dest)) => {
+        (Values::C128(source), ValuesMut::C128(dest)) if COMPLEX => {
             shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
         }
-        // The contract has no other.
+        // The contract has no other, and what is not built has been refused.
         _ => {}
     }
 }
@@ -202,27 +206,27 @@ fn fold<T: Element>(plan: &Plan, level: Level, boxes: Boxes, parts: usize, sourc
 fn add_part(plan: &Plan, tile: &Tile, source: Values<'_>, dest: ValuesMut<'_>, sums: ValuesMut<'_>) {
     let (rows, columns) = (plan.rows(), plan.columns());
     match (source, dest, sums) {
-        (Values::F16(source), ValuesMut::F16(dest), ValuesMut::F32(sums)) => {
+        (Values::F16(source), ValuesMut::F16(dest), ValuesMut::F32(sums)) if F16 => {
             part::add::<_, 1>(rows, columns, tile, source, dest, sums);
         }
-        (Values::Bf16(source), ValuesMut::Bf16(dest), ValuesMut::F32(sums)) => {
+        (Values::Bf16(source), ValuesMut::Bf16(dest), ValuesMut::F32(sums)) if BF16 => {
             part::add::<_, 1>(rows, columns, tile, source, dest, sums);
         }
-        (Values::F32(source), ValuesMut::F32(dest), ValuesMut::F32(sums)) => {
+        (Values::F32(source), ValuesMut::F32(dest), ValuesMut::F32(sums)) if F32 => {
             part::add::<_, 1>(rows, columns, tile, source, dest, sums);
         }
-        (Values::F64(source), ValuesMut::F64(dest), ValuesMut::F64(sums)) => {
+        (Values::F64(source), ValuesMut::F64(dest), ValuesMut::F64(sums)) if F64 => {
             part::add::<_, 1>(rows, columns, tile, source, dest, sums);
         }
-        (Values::C64(source), ValuesMut::C64(dest), ValuesMut::C64(sums)) => {
+        (Values::C64(source), ValuesMut::C64(dest), ValuesMut::C64(sums)) if COMPLEX => {
             let (source, dest) = (source.as_flattened(), dest.as_flattened_mut());
             part::add::<_, 2>(rows, columns, tile, source, dest, sums.as_flattened_mut());
         }
-        (Values::C128(source), ValuesMut::C128(dest), ValuesMut::C128(sums)) => {
+        (Values::C128(source), ValuesMut::C128(dest), ValuesMut::C128(sums)) if COMPLEX => {
             let (source, dest) = (source.as_flattened(), dest.as_flattened_mut());
             part::add::<_, 2>(rows, columns, tile, source, dest, sums.as_flattened_mut());
         }
-        // The contract has no other.
+        // The contract has no other, and what is not built has been refused.
         _ => {}
     }
 }

@@ -27,7 +27,8 @@ const PLAIN: Way =
 fn ways() -> impl Strategy<Value = Way> {
     let levels: Vec<_> = Level::available().collect();
     let limit = prop_oneof![Just(None), Just(Some(0)), (0..50_000usize).prop_map(Some)];
-    let local = prop_oneof![Just(None), (2048..100_000usize).prop_map(Some)];
+    // A point's 64 channels take a block of 64 bytes each.
+    let local = prop_oneof![Just(None), (5000..100_000usize).prop_map(Some)];
     (prop::sample::select(levels), 1..5usize, limit, local).prop_map(
         |(level, threads, workspace_limit, local_bytes)| Way {
             level,

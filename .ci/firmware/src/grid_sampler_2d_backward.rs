@@ -2,13 +2,13 @@
 
 use ubtile_kernels::grid_sampler_2d_backward::{self as kernel, Inputs, Outputs};
 use ubtile_tiling::grid_sampler_2d_backward::{Desc, check, plan};
-use ubtile_tiling::{Dtype, Edition};
+use ubtile_tiling::Edition;
 
 use crate::request::{Arena, Call, List, Refusal, Request};
 
 #[inline(never)]
 pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refusal> {
-    let dtype = request.dtype(Dtype::F32);
+    let dtype = request.dtype()?;
     let grad_output = request.tensor(dtype)?;
     let input = request.tensor(dtype)?;
     let grid = request.tensor(dtype)?;
@@ -39,7 +39,7 @@ pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refus
         Outputs { input_grad: arena.values_mut(request, dtype)?, grid_grad: arena.values_mut(request, dtype)? };
     match request.call() {
         Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,
-        #[cfg(feature = "everything")]
+        #[cfg(feature = "slices")]
         Call::Share { phase, share } => {
             let memory = kernel::ShareMemory {
                 scratch: arena.bytes(request)?,
@@ -48,7 +48,7 @@ pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refus
             };
             kernel::run_share(&plan, level, phase, share, inputs, outputs, memory)?;
         }
-        #[cfg(feature = "everything")]
+        #[cfg(feature = "slices")]
         Call::Tile { phase, share, tile } => {
             let tile = plan.tiles(phase, share).nth(tile).ok_or(Refusal::Malformed)?;
             let boxes = kernel::TileBoxes {

@@ -2,13 +2,13 @@
 
 use ubtile_kernels::replication_pad2d_backward::{self as kernel, Inputs, Outputs};
 use ubtile_tiling::replication_pad2d_backward::{Desc, check, plan};
-use ubtile_tiling::{Dtype, Edition};
+use ubtile_tiling::Edition;
 
 use crate::request::{Arena, Call, List, Refusal, Request};
 
 #[inline(never)]
 pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refusal> {
-    let dtype = request.dtype(Dtype::F32);
+    let dtype = request.dtype()?;
     let grad_output = request.tensor(dtype)?;
     let self_tensor = request.tensor(dtype)?;
     let grad_input = request.tensor(dtype)?;
@@ -22,9 +22,9 @@ pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refus
     let outputs = Outputs { grad_input: arena.values_mut(request, dtype)? };
     match request.call() {
         Call::Run => kernel::run(&plan, level, inputs, outputs, arena.bytes(request)?)?,
-        #[cfg(feature = "everything")]
+        #[cfg(feature = "slices")]
         Call::Share { phase, share } => kernel::run_share(&plan, level, phase, share, inputs, outputs)?,
-        #[cfg(feature = "everything")]
+        #[cfg(feature = "slices")]
         Call::Tile { phase, share, tile } => {
             let tile = plan.tiles(phase, share).nth(tile).ok_or(Refusal::Malformed)?;
             let sums = arena.values_mut(request, plan.sums_dtype())?;

@@ -44,12 +44,12 @@ impl From<RunError> for Refusal {
 /// Which of a kernel's functions to call.
 pub(crate) enum Call {
     Run,
-    #[cfg(feature = "everything")]
+    #[cfg(feature = "slices")]
     Share {
         phase: usize,
         share: usize,
     },
-    #[cfg(feature = "everything")]
+    #[cfg(feature = "slices")]
     Tile {
         phase: usize,
         share: usize,
@@ -111,31 +111,21 @@ impl Request {
         TensorDesc::strided(dtype, &shape, &strides).map_err(|_| Refusal::Malformed)
     }
 
-    /// Element type of a tensor: usually `dtype`, known when the image is built, so that a good linker can drop the others.
-    #[cfg(not(feature = "everything"))]
-    pub(crate) fn dtype(&mut self, dtype: Dtype) -> Dtype {
-        dtype
-    }
-    #[cfg(feature = "everything")]
-    pub(crate) fn dtype(&mut self, dtype: Dtype) -> Dtype {
-        Dtype::ALL.get(self.size()).copied().unwrap_or(dtype)
+    /// Element type of a tensor.
+    pub(crate) fn dtype(&mut self) -> Result<Dtype, Refusal> {
+        Dtype::ALL.get(self.size()).copied().ok_or(Refusal::Malformed)
     }
 
-    /// Instruction set: small cores have one lane.
-    #[cfg(not(feature = "everything"))]
-    pub(crate) fn level(&mut self) -> Level {
-        Level::scalar()
-    }
-    #[cfg(feature = "everything")]
+    /// Instruction set.
     pub(crate) fn level(&mut self) -> Level {
         if self.flag() { Level::scalar() } else { Level::detect() }
     }
 
-    #[cfg(not(feature = "everything"))]
+    #[cfg(not(feature = "slices"))]
     pub(crate) fn call(&mut self) -> Call {
         Call::Run
     }
-    #[cfg(feature = "everything")]
+    #[cfg(feature = "slices")]
     pub(crate) fn call(&mut self) -> Call {
         match self.word() {
             0 => Call::Run,
@@ -203,47 +193,12 @@ impl Arena {
         Ok(bytes)
     }
 
-    /// The next elements.
-    #[cfg(not(feature = "everything"))]
-    fn elements<T: bytemuck::Pod>(&mut self, request: &mut Request) -> Result<&'static mut [T], Refusal> {
-        bytemuck::try_cast_slice_mut(self.bytes(request)?).map_err(|_| Refusal::Malformed)
-    }
-}
-
-/// Tensors in F32 with I32 indices. Inlined, so that the calls of the kernels show which dtype it is.
-#[cfg(not(feature = "everything"))]
-impl Arena {
     /// The elements of an input.
-    #[inline(always)]
-    pub(crate) fn values(&mut self, request: &mut Request, _: Dtype) -> Result<Values<'static>, Refusal> {
-        Ok(Values::F32(self.elements(request)?))
-    }
-
-    /// The elements of `indices`.
-    #[cfg(feature = "max-unpool2d-backward")]
-    #[inline(always)]
-    pub(crate) fn indices(&mut self, request: &mut Request, _: Dtype) -> Result<Values<'static>, Refusal> {
-        Ok(Values::I32(self.elements(request)?))
-    }
-
-    /// The elements of an output.
-    #[inline(always)]
-    pub(crate) fn values_mut(&mut self, request: &mut Request, _: Dtype) -> Result<ValuesMut<'static>, Refusal> {
-        Ok(ValuesMut::F32(self.elements(request)?))
-    }
-}
-
-/// Tensors of any dtype.
-#[cfg(feature = "everything")]
-impl Arena {
     pub(crate) fn values(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
         Values::from_bytes(dtype, self.bytes(request)?).ok_or(Refusal::Malformed)
     }
 
-    pub(crate) fn indices(&mut self, request: &mut Request, dtype: Dtype) -> Result<Values<'static>, Refusal> {
-        self.values(request, dtype)
-    }
-
+    /// The elements of an output.
     pub(crate) fn values_mut(&mut self, request: &mut Request, dtype: Dtype) -> Result<ValuesMut<'static>, Refusal> {
         ValuesMut::from_bytes(dtype, self.bytes(request)?).ok_or(Refusal::Malformed)
     }

@@ -9,6 +9,7 @@ use super::gradient;
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::staging::Stage;
+use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
@@ -61,9 +62,10 @@ impl<T: Element> ChannelsLast<'_, T> {
                 input_grad: &mut *input_grad,
                 sums: [[T::Acc::default(); 2]; CHUNK],
             };
-            match &self.bicubic {
-                Some(bicubic) => self.sixteen(bicubic, run, &mut chunk),
-                None => self.four(run, &mut chunk),
+            if BICUBIC && let Some(bicubic) = &self.bicubic {
+                self.sixteen(bicubic, run, &mut chunk);
+            } else {
+                self.four(run, &mut chunk);
             }
             if let Some(grid_grad) = grid_grad.as_mut() {
                 grid_grad.put(&cells, first, &mut chunk.sums);

@@ -9,6 +9,7 @@ use super::cells::{ABSENT, Axes, CHUNK, Window, any_present};
 use super::gradient::{four_pixels, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
+use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::Level;
 
@@ -51,7 +52,7 @@ impl<T: Element> Direct<'_, T> {
                 sums.iter_mut().zip(&corners).enumerate().take(if reads { cells.count } else { 0 })
             {
                 let point = self.grad_output.offset(first.wrapping_add(k));
-                if let Some(bicubic) = &self.bicubic {
+                if BICUBIC && let Some(bicubic) = &self.bicubic {
                     let Some(taps) = bicubic.taps(&cells, k) else { continue };
                     *sum = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
                 } else if let Some(distances) = cells.distances(k) {
@@ -111,7 +112,7 @@ impl<T: Element> Direct<'_, T> {
             let weights = cells.weights();
             for (k, (corners, weights)) in corners.iter().zip(&weights).enumerate().take(cells.count) {
                 let point = self.grad_output.offset(first.wrapping_add(k));
-                if let Some(bicubic) = &self.bicubic {
+                if BICUBIC && let Some(bicubic) = &self.bicubic {
                     let Some(taps) = bicubic.taps(&cells, k) else { continue };
                     self.add(point, &taps.offsets(&sums.window), &taps.weights(), sums);
                 } else {

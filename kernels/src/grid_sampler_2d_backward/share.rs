@@ -13,6 +13,7 @@ use super::planes::Planes;
 use super::sources::Sources;
 use super::staging::{Stage, Unstage};
 use super::stored::Stored;
+use crate::built::CHANNELS_LAST;
 
 /// A share and its memory.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ impl<T: Stored> Share<'_, T> {
             Work::Nothing => {}
             Work::Zero => self.zero(),
             Work::Direct { images } => images.for_each(|n| self.direct(n)),
+            // What follows has been refused if it is not built.
+            _ if !CHANNELS_LAST => {}
             Work::Images { images } => {
                 for n in images {
                     (0..blocks.get()).for_each(|b| self.block(n, b, None));

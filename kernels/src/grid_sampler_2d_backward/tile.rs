@@ -3,13 +3,13 @@
 use ubtile_tiling::Tensor;
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
 
-use super::TileBoxes;
 use super::cells::Window;
 use super::direct::{Direct, PixelSums};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::sources::Sources;
 use super::stored::Stored;
+use super::{TileBoxes, check_built};
 use crate::RunError;
 use crate::level::Level;
 
@@ -31,6 +31,7 @@ const fn length([start, end]: [usize; 2]) -> usize {
 
 impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
     pub(crate) fn new(plan: &'a Plan, level: Level, tile: &Tile, boxes: TileBoxes<'a>) -> Result<Self, RunError> {
+        check_built(plan)?;
         let (p, channels, points) = (plan.problem(), length(tile.channels), length(tile.points));
         let band = length(tile.rows).saturating_mul(p.wi);
         let (planes, bands) = (channels.saturating_mul(plan.pixels()), channels.saturating_mul(band));

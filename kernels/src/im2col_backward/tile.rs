@@ -14,6 +14,7 @@ use ubtile_tiling::im2col_backward::{Geometry, Tile};
 
 use super::add::Add;
 use super::write::{Run, Write};
+use crate::built::{BF16, F16, F32, F64};
 use crate::level::Level;
 use crate::values::{Values, ValuesMut};
 
@@ -85,14 +86,14 @@ impl Job<'_> {
     fn block(&self, level: Level, block: Block, grad: Values<'_>, room: &mut [f64], out: &mut ValuesMut<'_>) {
         self.begin(block, room, out);
         match grad {
-            Values::F16(data) => level.dispatch(Add { job: self, block, data, room }),
-            Values::Bf16(data) => level.dispatch(Add { job: self, block, data, room }),
-            Values::F32(data) => level.dispatch(Add { job: self, block, data, room }),
-            Values::F64(data) => level.dispatch(Add { job: self, block, data, room }),
-            // The contract has no other.
+            Values::F16(data) if F16 => level.dispatch(Add { job: self, block, data, room }),
+            Values::Bf16(data) if BF16 => level.dispatch(Add { job: self, block, data, room }),
+            Values::F32(data) if F32 => level.dispatch(Add { job: self, block, data, room }),
+            Values::F64(data) if F64 => level.dispatch(Add { job: self, block, data, room }),
+            // The contract has no other, and what is not built has been refused.
             _ => {}
         }
-        if self.problem.dtype == Dtype::F64 {
+        if F64 && self.problem.dtype == Dtype::F64 {
             let sums: &[f64] = room;
             level.dispatch(Write { runs: self.runs(block), sums, out });
         } else {
@@ -112,7 +113,7 @@ impl Job<'_> {
         for (at, run) in self.runs(block) {
             match out {
                 ValuesMut::F32(left) => run.read(left, at, try_cast_slice_mut(room).unwrap_or_default()),
-                ValuesMut::F64(left) => run.read(left, at, room),
+                ValuesMut::F64(left) if F64 => run.read(left, at, room),
                 _ => {}
             }
         }

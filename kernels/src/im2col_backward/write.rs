@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use crate::built::{BF16, F16, F32, F64};
 use crate::cast::Round;
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
@@ -42,11 +43,11 @@ where
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         match self.out {
-            ValuesMut::F16(out) => write(isa, self.runs, self.sums, out),
-            ValuesMut::Bf16(out) => write(isa, self.runs, self.sums, out),
-            ValuesMut::F32(out) => write(isa, self.runs, self.sums, out),
-            ValuesMut::F64(out) => write(isa, self.runs, self.sums, out),
-            // The contract has no other.
+            ValuesMut::F16(out) if F16 => write(isa, self.runs, self.sums, out),
+            ValuesMut::Bf16(out) if BF16 => write(isa, self.runs, self.sums, out),
+            ValuesMut::F32(out) if F32 => write(isa, self.runs, self.sums, out),
+            ValuesMut::F64(out) if F64 => write(isa, self.runs, self.sums, out),
+            // The contract has no other, and what is not built has been refused.
             _ => {}
         }
     }

@@ -5,10 +5,19 @@ use core::num::NonZeroUsize;
 use bytemuck::Pod;
 
 use super::{Inputs, at_least_1};
+use crate::built::{BF16, F16, F32, F64, INTEGER};
 use crate::cast::{CHUNK, convert};
 use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
 use crate::values::{Values, ValuesMut};
+
+/// Which sizes of elements this build has.
+const WORDS_OF_2: bool = F16 || BF16 || INTEGER;
+const WORDS_OF_4: bool = F32 || INTEGER;
+const WORDS_OF_8: bool = F64 || INTEGER;
+
+/// Whether it has two dtypes that convert to each other.
+const CONVERTS: bool = INTEGER || F16 as u8 + BF16 as u8 + F32 as u8 + F64 as u8 > 1;
 
 /// Where the elements of a run lie in a tensor or box.
 #[derive(Clone, Copy, Debug)]
@@ -80,10 +89,12 @@ impl Gather {
     /// Gathers, and gives the number of the first element whose index is outside of the plane.
     pub(super) fn run(&self, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
         match inputs.grad_output.dtype().size() {
-            1 => self.words::<u8>(inputs, out),
-            2 => self.words::<u16>(inputs, out),
-            4 => self.words::<u32>(inputs, out),
-            _ => self.words::<u64>(inputs, out),
+            1 if INTEGER => self.words::<u8>(inputs, out),
+            2 if WORDS_OF_2 => self.words::<u16>(inputs, out),
+            4 if WORDS_OF_4 => self.words::<u32>(inputs, out),
+            8 if WORDS_OF_8 => self.words::<u64>(inputs, out),
+            // The contract has no other, and what is not built has been refused.
+            _ => None,
         }
     }
 
@@ -98,7 +109,7 @@ impl Gather {
 
     fn indexed<W: Pod, I: Index>(&self, inputs: Inputs<'_>, indices: &[I], out: &mut ValuesMut<'_>) -> Option<usize> {
         let data: &[W] = words(inputs.grad_output.bytes());
-        let same = inputs.grad_output.dtype() == out.as_values().dtype();
+        let same = !CONVERTS || inputs.grad_output.dtype() == out.as_values().dtype();
         if same && self.is_whole() && self.out.step == 1 {
             let out: &mut [W] = words_mut(out.bytes_mut());
             let out = out.get_mut(self.out.start..).and_then(|o| o.get_mut(..self.count)).unwrap_or_default();
@@ -123,10 +134,11 @@ impl Gather {
             }
             let converted = bytemuck::bytes_of(&converted);
             match to.size() {
-                1 => self.write::<u8>(chunk, written, words(converted), words_mut(out.bytes_mut())),
-                2 => self.write::<u16>(chunk, written, words(converted), words_mut(out.bytes_mut())),
-                4 => self.write::<u32>(chunk, written, words(converted), words_mut(out.bytes_mut())),
-                _ => self.write::<u64>(chunk, written, words(converted), words_mut(out.bytes_mut())),
+                1 if INTEGER => self.write::<u8>(chunk, written, words(converted), words_mut(out.bytes_mut())),
+                2 if WORDS_OF_2 => self.write::<u16>(chunk, written, words(converted), words_mut(out.bytes_mut())),
+                4 if WORDS_OF_4 => self.write::<u32>(chunk, written, words(converted), words_mut(out.bytes_mut())),
+                8 if WORDS_OF_8 => self.write::<u64>(chunk, written, words(converted), words_mut(out.bytes_mut())),
+                _ => {}
             }
         }
         bad

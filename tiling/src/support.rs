@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use crate::{Dtype, Edition, Editions, Operator, Product};
+use crate::{Dtype, Dtypes, Edition, Editions, Operator, Product};
 
 /// Where the vendor runs a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,6 +172,30 @@ static TABLE: [Row; 24] = {
     ]
 };
 
+/// The dtypes that have a row. Sets made at compile time, so that a program that never names a product does not carry the table.
+const fn on_host(operator: Operator) -> Dtypes {
+    const fn rows_of(operator: Operator) -> Dtypes {
+        let (mut dtypes, mut rest) = (Dtypes::NONE, TABLE.as_slice());
+        while let [row, others @ ..] = rest {
+            if row.operator as u8 == operator as u8 {
+                dtypes = dtypes.with(row.dtype);
+            }
+            rest = others;
+        }
+        dtypes
+    }
+    const GRID_SAMPLER: Dtypes = rows_of(Operator::GridSampler2dBackward);
+    const MAX_UNPOOL: Dtypes = rows_of(Operator::MaxUnpool2dBackward);
+    const REPLICATION_PAD: Dtypes = rows_of(Operator::ReplicationPad2dBackward);
+    const IM2COL: Dtypes = rows_of(Operator::Im2colBackward);
+    match operator {
+        Operator::GridSampler2dBackward => GRID_SAMPLER,
+        Operator::MaxUnpool2dBackward => MAX_UNPOOL,
+        Operator::ReplicationPad2dBackward => REPLICATION_PAD,
+        Operator::Im2colBackward => IM2COL,
+    }
+}
+
 /// The table's rows, by operator and dtype. A dtype without a row is accepted nowhere.
 #[must_use]
 pub fn support_table() -> &'static [Row] {
@@ -200,8 +224,8 @@ impl Support {
 #[must_use]
 pub fn support(operator: Operator, dtype: Dtype, product: Option<Product>, edition: Edition) -> Support {
     const REFUSED: Support = Support { accepted: false, route: None, limit: None };
+    let Some(product) = product else { return Support { accepted: on_host(operator).contains(dtype), ..REFUSED } };
     let Some(row) = TABLE.iter().find(|row| row.operator == operator && row.dtype == dtype) else { return REFUSED };
-    let Some(product) = product else { return Support { accepted: true, ..REFUSED } };
     let cell = row.on(product);
     if cell.editions.contains(edition) {
         Support { accepted: true, route: cell.route, limit: cell.limit }

@@ -1,8 +1,10 @@
 //! A model of the Ascend AI Core.
 //!
-//! What a product is stands in data files, not in code: see [`product`]. What a call of the vendor's library becomes on one, and
-//! the workspace that takes: [`aclnn`].
+//! What a product is stands in data files, not in code: see [`product`]. What its cores run is a [`program`], and [`text`] is how people
+//! write it. What a call of the vendor's library becomes on a product, and the workspace that takes: [`aclnn`].
 #![forbid(unsafe_code)]
 
 pub mod aclnn;
 pub mod product;
+pub mod program;
+pub mod text;

@@ -1,0 +1,119 @@
+//! Tile programs: what each core of a kernel does, as structured code.
+//!
+//! Every core runs the same code on its own UB. The *scalar unit* walks through it in order. It computes registers itself, and hands
+//! all other instructions to the queues of three *pipes* ([`Pipe`]), which run beside each other, each in order: loads (`mte2`), vector
+//! instructions (`v`), and stores (`mte3`). Only flags, barriers and `sync_all` order one pipe against another.
+//!
+//! A program is made in two steps. [`Source`] is plain data that can say anything: a tree of loops, conditions, tiles and instructions
+//! whose addresses and lengths are affine expressions ([`Expr`]) of registers. [`Program::new`] checks it against a product (types,
+//! ranges of fields, registers set before they are used), so that a [`Program`] can only be sensible. Fields that depend on registers
+//! are checked when the program runs.
+//!
+//! Whoever runs a program asks a [`Walker`] for the next [`Step`] of a core: the instruction with its operands evaluated, all of them
+//! plain numbers in range. The same steps serve three questions, which know nothing of each other:
+//!
+//! * `exec` says what a step does to memory,
+//! * a sanitizer, which bytes it touches ([`Action::touches`]) and whether it may ([`Program::check_step`]),
+//! * a clock, how long it takes.
+//!
+//! A [`Walker`] is the scalar unit: it is asked for a step when the scalar unit gets to it. [`Action::pipe`] says whose queue the step
+//! belongs to; what belongs to [`Pipe::S`] happens at once, and before the next step [`Walker::assign`] answers a read. `wait_flag`
+//! with target `s`, a barrier of all pipes and `sync_all` hold the scalar unit, so whoever drives the walker asks no further until they
+//! are over. Runs without data answer a read with what the program assumes ([`ReadStep::assumed`]).
+//!
+//! To blame somebody: [`Program::belongs`] names the tile and the plan's field of a node.
+//!
+//! All addresses, lengths and gaps are bytes; strides of vector operands are blocks of 32 bytes.
+
+mod access;
+mod check;
+mod code;
+mod error;
+mod expr;
+mod fault;
+mod instruction;
+mod isa;
+pub mod mnemonic;
+mod scalar;
+mod source;
+mod step;
+mod vector;
+mod walk;
+
+use crate::product::Soc;
+
+pub use access::{Belongs, Space, Touch};
+pub use error::{At, Problem, ProgramError, rounding_name};
+pub use expr::{Expr, Reg};
+pub use fault::{Fault, FaultKind};
+pub use instruction::{
+    Burst, Flag, Global, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Store, SyncAll,
+};
+pub use isa::{Field, Limits, Missing};
+pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};
+pub use source::{
+    Buffer, BufferId, Content, For, If, Node, NodeId, Register, Role, Source, Statement, Tensor, TensorId, Tile, visit,
+};
+pub use step::{
+    Action, FlagAt, GlobalAt, LocalAt, MoveStep, OperandAt, PadBytes, PlaceAt, ReadStep, RowsAt, Step, Transfer,
+    TransposeStep, VectorStep, WriteStep,
+};
+pub use vector::{
+    Access, BLOCK, BinaryOp, Extent, Layout, Mask, Masking, Operand, Part, Parts, Pattern, REPEAT, ReduceOp, Rows,
+    ScalarOp, Transpose, UnaryOp, Vector, VectorOp, is_float, size_of,
+};
+pub use walk::{LoopState, Walker};
+
+/// A program that a product can run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    source: Source,
+    limits: Limits,
+    code: Vec<code::Op>,
+}
+
+impl Program {
+    /// Checks a source against a product.
+    ///
+    /// # Errors
+    /// The product cannot run it, or it makes no sense.
+    pub fn new(source: Source, soc: &Soc) -> Result<Self, ProgramError> {
+        let limits = check::check(&source, soc)?;
+        let code = code::flatten(&source.body);
+        Ok(Self { source, limits, code })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The source, to make another program of it.
+    #[must_use]
+    pub fn into_source(self) -> Source {
+        self.source
+    }
+
+    /// Numbers of the product that it was checked against.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Bytes of a tensor; 0 where there is none.
+    #[must_use]
+    pub fn tensor_bytes(&self, tensor: TensorId) -> u64 {
+        self.source.tensors.get(usize::from(tensor.0)).map_or(0, Tensor::bytes)
+    }
+
+    /// Bytes of UB from the start to the end of the last buffer.
+    #[must_use]
+    pub fn local_bytes(&self) -> u32 {
+        self.source.buffers.iter().map(|b| b.address + b.bytes * b.slots).max().unwrap_or(0)
+    }
+
+    fn code(&self) -> &[code::Op] {
+        &self.code
+    }
+}

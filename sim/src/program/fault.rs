@@ -1,0 +1,107 @@
+//! What can go wrong when a program runs.
+
+use std::fmt;
+
+use super::Program;
+use super::isa::Field;
+use super::source::{BufferId, NodeId, TensorId};
+
+/// An instruction that cannot be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The core.
+    pub core: u32,
+    /// The instruction.
+    pub node: NodeId,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A field got a value that it cannot take.
+    Field {
+        /// The field and its range.
+        field: Field,
+        /// The value.
+        value: i64,
+    },
+    /// It reaches beyond a slot of a buffer.
+    OutsideBuffer {
+        /// The buffer.
+        buffer: BufferId,
+        /// The first byte of the piece that it reaches, counted from the slot.
+        first: i64,
+        /// One past the last byte.
+        end: i64,
+    },
+    /// It reaches beyond a tensor.
+    OutsideTensor {
+        /// The tensor.
+        tensor: TensorId,
+        /// The first byte of the piece that it reaches.
+        first: i64,
+        /// One past the last byte.
+        end: i64,
+    },
+    /// An address in the UB is no multiple of what it must be.
+    MisalignedLocal {
+        /// The buffer.
+        buffer: BufferId,
+        /// The address, counted from the start of the UB.
+        address: u32,
+        /// What it must be a multiple of.
+        align: u32,
+    },
+    /// An address of global memory is no multiple of what it must be.
+    MisalignedGlobal {
+        /// The tensor.
+        tensor: TensorId,
+        /// The address, counted from the tensor.
+        offset: u64,
+        /// What it must be a multiple of.
+        align: u32,
+    },
+    /// A run without data got to a read that states no assumption.
+    NoAssumption,
+}
+
+impl Fault {
+    /// What happened, with the names of the program.
+    #[must_use]
+    pub fn describe(&self, program: &Program) -> String {
+        let buffer = |id: BufferId| program.source().buffers.get(usize::from(id.0));
+        let tensor = |id: TensorId| program.source().tensors.get(usize::from(id.0)).map_or("", |t| &t.name);
+        let what = match self.kind {
+            FaultKind::Field { field: Field { name, min, max, multiple }, value } => {
+                let unit = if multiple == 1 { String::new() } else { format!(" in multiples of {multiple}") };
+                format!("{name} is {value}, and takes {min} to {max}{unit}")
+            }
+            FaultKind::OutsideBuffer { buffer: id, first, end } => {
+                let (name, bytes) = buffer(id).map_or(("", 0), |b| (&b.name, b.bytes));
+                format!("reaches bytes {first} to {end} of {name}, of which a slot has {bytes}")
+            }
+            FaultKind::OutsideTensor { tensor: id, first, end } => {
+                format!("reaches bytes {first} to {end} of {}, which has {}", tensor(id), program.tensor_bytes(id))
+            }
+            FaultKind::MisalignedLocal { buffer: id, address, align } => {
+                let name = buffer(id).map_or("", |b| &b.name);
+                format!("address {address} of the UB, in {name}, is no multiple of {align}")
+            }
+            FaultKind::MisalignedGlobal { tensor: id, offset, align } => {
+                format!("offset {offset} of {} is no multiple of {align}", tensor(id))
+            }
+            FaultKind::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
+        };
+        format!("core {}, statement {}: {what}", self.core, self.node.0)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "core {}, statement {}: {:?}", self.core, self.node.0, self.kind)
+    }
+}
+
+impl std::error::Error for Fault {}

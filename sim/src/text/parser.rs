@@ -1,0 +1,366 @@
+//! Reads declarations and code.
+
+mod instructions;
+mod values;
+
+use std::collections::HashMap;
+
+use ubtile_tiling::Dtype;
+
+use super::lex::Token;
+use super::{Position, Positions, TextError};
+use crate::program::{
+    Buffer, BufferId, Condition, Content, Expr, For, If, Node, Reg, Register, Relation, Role, Scalar, Source,
+    Statement, Tensor, TensorId, Tile,
+};
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Constant(i64),
+    Tensor(TensorId),
+    Buffer(BufferId),
+    Register(Reg),
+}
+
+type Read<T> = Result<T, TextError>;
+
+pub(super) fn parse(tokens: Vec<(Token, Position)>) -> Read<(Source, Positions)> {
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        source: Source::new(0),
+        positions: Positions::default(),
+        names: HashMap::from([("core".into(), Meaning::Register(Reg::CORE))]),
+    };
+    parser.positions.registers.push(Position { line: 1, column: 1 });
+    parser.program()?;
+    Ok((parser.source, parser.positions))
+}
+
+struct Parser {
+    tokens: Vec<(Token, Position)>,
+    at: usize,
+    source: Source,
+    positions: Positions,
+    names: HashMap<String, Meaning>,
+}
+
+impl Parser {
+    fn program(&mut self) -> Read<()> {
+        let mut body = Vec::new();
+        let mut cores = None;
+        loop {
+            self.lines();
+            let position = self.position();
+            if *self.peek() == Token::End {
+                break;
+            }
+            let declaration = if body.is_empty() { self.word().unwrap_or_default() } else { String::new() };
+            match declaration.as_str() {
+                "cores" if cores.is_none() => cores = Some(self.after()?.number("cores")?),
+                "const" => self.after()?.constant()?,
+                "tensor" => self.after()?.tensor(position)?,
+                "ub" => self.after()?.buffer(position)?,
+                "per_core" => self.after()?.per_core(position)?,
+                "int" => self.after()?.register_line(position, Content::Int)?,
+                "float" => self.after()?.register_line(position, Content::Float)?,
+                _ => {
+                    let node =
+                        self.node(if body.is_empty() { "a declaration or an instruction" } else { INSTRUCTION })?;
+                    body.push(node);
+                }
+            }
+            self.end_of_line()?;
+        }
+        let Some(cores) = cores else {
+            let problem = "expected a line `cores N` before the code".into();
+            return Err(TextError { position: Position { line: 1, column: 1 }, problem });
+        };
+        (self.source.cores, self.source.body) = (cores, body);
+        Ok(())
+    }
+
+    // ---- words ----
+
+    fn peek(&self) -> &Token {
+        self.tokens.get(self.at).map_or(&Token::End, |(token, _)| token)
+    }
+
+    fn position(&self) -> Position {
+        let last = || self.tokens.last().map_or(Position::default(), |(_, position)| *position);
+        self.tokens.get(self.at).map_or_else(last, |(_, position)| *position)
+    }
+
+    fn after(&mut self) -> Read<&mut Self> {
+        self.at += 1;
+        Ok(self)
+    }
+
+    /// The word that comes next, if it is one.
+    fn word(&self) -> Option<String> {
+        match self.peek() {
+            Token::Word(word) => Some(word.clone()),
+            _ => None,
+        }
+    }
+
+    fn error<T>(&self, problem: impl Into<String>) -> Read<T> {
+        Err(TextError { position: self.position(), problem: problem.into() })
+    }
+
+    fn expected<T>(&self, what: &str) -> Read<T> {
+        self.error(format!("expected {what}, found {}", self.peek().describe()))
+    }
+
+    fn is_sign(&self, sign: &str) -> bool {
+        matches!(self.peek(), Token::Sign(found) if *found == sign)
+    }
+
+    /// Takes a sign if it is next.
+    fn sign(&mut self, sign: &str) -> bool {
+        let found = self.is_sign(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, sign: &str) -> Read<()> {
+        if self.sign(sign) { Ok(()) } else { self.expected(&format!("`{sign}`")) }
+    }
+
+    /// Takes a word if it is next.
+    fn keyword(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Token::Word(found) if found == word);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// A name without points.
+    fn name(&mut self, what: &str) -> Read<String> {
+        match self.peek() {
+            Token::Word(word) if !word.contains('.') => {
+                let word = word.clone();
+                self.at += 1;
+                Ok(word)
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    fn lines(&mut self) {
+        while *self.peek() == Token::Line {
+            self.at += 1;
+        }
+    }
+
+    fn end_of_line(&mut self) -> Read<()> {
+        match self.peek() {
+            Token::Line => {
+                self.at += 1;
+                Ok(())
+            }
+            Token::End => Ok(()),
+            _ => self.expected("the end of the line"),
+        }
+    }
+
+    // ---- declarations ----
+
+    fn declare(&mut self, meaning: Meaning) -> Read<String> {
+        let position = self.position();
+        let name = self.name("a name")?;
+        if self.names.insert(name.clone(), meaning).is_some() {
+            return Err(TextError { position, problem: format!("expected a new name, found `{name}` again") });
+        }
+        Ok(name)
+    }
+
+    fn number<T: TryFrom<i64>>(&mut self, what: &str) -> Read<T> {
+        let position = self.position();
+        let value = self.constant_value()?;
+        let problem = || format!("expected {what} in range, found {value}");
+        T::try_from(value).map_err(|_| TextError { position, problem: problem() })
+    }
+
+    fn constant(&mut self) -> Read<()> {
+        // The value cannot mean the name itself, so the name comes to be afterwards.
+        let at = self.at;
+        self.name("a name")?;
+        self.expect("=")?;
+        let value = self.constant_value()?;
+        let end = std::mem::replace(&mut self.at, at);
+        self.declare(Meaning::Constant(value))?;
+        self.at = end;
+        Ok(())
+    }
+
+    fn tensor(&mut self, position: Position) -> Read<()> {
+        let id = TensorId(self.id(self.source.tensors.len())?);
+        let name = self.declare(Meaning::Tensor(id))?;
+        self.expect(":")?;
+        let Some(dtype) = self.word().and_then(|word| Dtype::from_name(&word)) else {
+            let names = Dtype::ALL.map(Dtype::name).join(", ");
+            return self.expected(&format!("a dtype ({names})"));
+        };
+        self.at += 1;
+        self.expect("[")?;
+        let mut shape = Vec::new();
+        while !self.sign("]") {
+            if !shape.is_empty() {
+                self.expect(",")?;
+            }
+            shape.push(self.number("a size")?);
+        }
+        let zeroed = self.keyword("zeroed");
+        let word = self.word().unwrap_or_default();
+        let words = if zeroed { format!("zeroed {word}") } else { word };
+        let Some((role, _)) = Role::ALL.into_iter().find(|(_, known)| *known == words) else {
+            let what = if zeroed { "`out` or `workspace`" } else { "`in`, `out`, `inout`, `workspace` or `zeroed`" };
+            return self.expected(what);
+        };
+        self.at += 1;
+        self.source.tensors.push(Tensor { name, dtype, shape, role });
+        self.positions.tensors.push(position);
+        Ok(())
+    }
+
+    fn buffer(&mut self, position: Position) -> Read<()> {
+        let id = BufferId(self.id(self.source.buffers.len())?);
+        let name = self.declare(Meaning::Buffer(id))?;
+        self.expect(":")?;
+        let bytes = self.number("a size")?;
+        let slots = if self.keyword("slots") { self.number("a number of slots")? } else { 1 };
+        let address = if self.keyword("at") { Some(self.number("an address")?) } else { None };
+        let field = self.field()?;
+        self.source.buffer(&name, bytes, slots, field.as_deref());
+        if let Some(buffer) = self.source.buffers.last_mut() {
+            let Buffer { address: automatic, .. } = *buffer;
+            (buffer.bytes, buffer.address) = (bytes, address.unwrap_or(automatic));
+        }
+        self.positions.buffers.push(position);
+        Ok(())
+    }
+
+    fn per_core(&mut self, position: Position) -> Read<()> {
+        let id = Reg(self.id(self.source.registers.len())?);
+        let name = self.declare(Meaning::Register(id))?;
+        self.expect(":")?;
+        let mut values = vec![self.constant_value()?];
+        while self.sign(",") {
+            values.push(self.constant_value()?);
+        }
+        self.source.registers.push(Register { name, content: Content::PerCore(values) });
+        self.positions.registers.push(position);
+        Ok(())
+    }
+
+    fn register_line(&mut self, position: Position, content: Content) -> Read<()> {
+        self.new_register(position, content).map(|_| ())
+    }
+
+    fn new_register(&mut self, position: Position, content: Content) -> Read<Reg> {
+        let reg = Reg(self.id(self.source.registers.len())?);
+        let name = self.declare(Meaning::Register(reg))?;
+        self.source.registers.push(Register { name, content });
+        self.positions.registers.push(position);
+        Ok(reg)
+    }
+
+    fn id(&self, len: usize) -> Read<u16> {
+        u16::try_from(len).or_else(|_| self.error("expected at most 65536 names of a kind"))
+    }
+
+    /// `field NAME`, if it is there.
+    fn field(&mut self) -> Read<Option<String>> {
+        if self.keyword("field") { self.name("the name of a field of the plan").map(Some) } else { Ok(None) }
+    }
+
+    // ---- code ----
+
+    fn block(&mut self) -> Read<Vec<Node>> {
+        self.expect("{")?;
+        self.end_of_line()?;
+        let mut body = Vec::new();
+        loop {
+            self.lines();
+            if self.sign("}") {
+                return Ok(body);
+            }
+            body.push(self.node("an instruction or `}`")?);
+            if !self.is_sign("}") {
+                self.end_of_line()?;
+            }
+        }
+    }
+
+    fn node(&mut self, expected: &str) -> Read<Node> {
+        let position = self.position();
+        self.positions.nodes.push(position);
+        match self.word().as_deref() {
+            Some("for") => self.after()?.for_loop(position),
+            Some("if") => self.after()?.condition(),
+            Some("tile") => {
+                let name = self.after()?.name("the name of a tile")?;
+                Ok(Node::Tile(Tile { name, body: self.block()? }))
+            }
+            Some(word) => {
+                let word = word.to_owned();
+                let instruction = self.instruction(&word, expected)?;
+                Ok(Node::Do(Statement { instruction, field: self.field()? }))
+            }
+            None => self.expected(expected),
+        }
+    }
+
+    fn for_loop(&mut self, position: Position) -> Read<Node> {
+        let var = self.target(position, Content::Int)?;
+        if !self.keyword("in") {
+            return self.expected("`in`");
+        }
+        let from = self.expr()?;
+        self.expect("..")?;
+        let to = self.expr()?;
+        let step = if self.keyword("step") { self.number("a step")? } else { 1 };
+        let field = self.field()?;
+        Ok(Node::For(For { var, from, to, step, body: self.block()?, field }))
+    }
+
+    /// A register to set: one of that name, or a new one.
+    fn target(&mut self, position: Position, content: Content) -> Read<Reg> {
+        let name = self.word().unwrap_or_default();
+        match self.names.get(&name) {
+            Some(Meaning::Register(reg)) => {
+                let reg = *reg;
+                self.at += 1;
+                Ok(reg)
+            }
+            Some(_) => self.expected("a register or a new name"),
+            None => self.new_register(position, content),
+        }
+    }
+
+    fn condition(&mut self) -> Read<Node> {
+        let left = self.scalar()?;
+        let Some((relation, ..)) = Relation::ALL.into_iter().find(|(_, _, sign)| self.is_sign(sign)) else {
+            return self.expected("`<`, `<=`, `>`, `>=`, `==` or `!=`");
+        };
+        self.at += 1;
+        let right = match &left {
+            Scalar::Int(_) => Scalar::Int(self.expr()?),
+            Scalar::Float(_) => Scalar::Float(self.float()?),
+        };
+        let condition = Condition { left, relation, right };
+        let then = self.block()?;
+        let otherwise = if self.keyword("else") { self.block()? } else { Vec::new() };
+        Ok(Node::If(If { condition, then, otherwise }))
+    }
+
+    fn constant_value(&mut self) -> Read<i64> {
+        let position = self.position();
+        let value: Expr = self.folded()?;
+        let problem = || "expected a constant, found a register in the expression".into();
+        value.as_constant().ok_or_else(|| TextError { position, problem: problem() })
+    }
+}
+
+const INSTRUCTION: &str = "an instruction (declarations come before the code)";

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attributes;
+mod place;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -9,9 +10,10 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use ubtile_kernels::Level;
-use ubtile_tiling::{Edition, Product, TargetSpec};
+use ubtile_tiling::{Edition, Product};
 
 pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
+pub(crate) use place::{PlaceArgs, Products, Scheme};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 
@@ -62,10 +64,12 @@ pub(crate) enum Command {
         operator: OnOperator<RunArgs>,
     },
     /// Show an operator's tiling and workspace, and why they are what they are
-    #[command(after_help = PLAN_EXAMPLES)]
+    #[command(after_help = PLAN_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Plan {
         #[command(subcommand)]
-        operator: OnOperator<PlanArgs>,
+        operator: Option<OnOperator<PlanArgs>>,
+        #[command(flatten)]
+        calls: CallsArgs,
     },
 }
 
@@ -91,7 +95,10 @@ Examples:
   ubtile plan replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
   ubtile plan max-unpool2d-backward --in in.npz --target cortex-m4 --workspace-limit 0
   ubtile plan im2col-backward --shape grad_output=8,576,3136 --dtype f16 \\
-    --input-size 56,56 --kernel-size 3,3 --padding 1,1 --product atlas-a2";
+    --input-size 56,56 --kernel-size 3,3 --padding 1,1 --product atlas-a2
+  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --soc Ascend910B1
+  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --product all
+  ubtile plan --calls op_summary.csv --soc Ascend910B4";
 
 /// Options of `run`.
 #[derive(Args, Debug)]
@@ -130,9 +137,18 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "[NAME=]DTYPE")]
     pub(crate) dtype: Vec<DtypeOf>,
     #[command(flatten)]
-    pub(crate) contract: ContractArgs,
+    pub(crate) place: PlaceArgs,
+}
+
+/// Options of `plan` for a list of calls.
+#[derive(Args, Debug)]
+pub(crate) struct CallsArgs {
+    /// Plan every call of the four operators in a profiler's list (op_summary_*.csv: Op Name, OP Type, Input Shapes, Input Data
+    /// Types, optionally Output Shapes and Attributes)
+    #[arg(long, value_name = "FILE.csv", required = true)]
+    pub(crate) calls: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) planning: PlanningArgs,
+    pub(crate) place: PlaceArgs,
 }
 
 /// Whose rules apply.
@@ -150,7 +166,7 @@ pub(crate) struct ContractArgs {
 #[derive(Args, Debug)]
 pub(crate) struct PlanningArgs {
     /// The machine that the tiling is for
-    #[arg(long, value_name = "NAME", default_value = HOST, value_parser = PossibleValuesParser::new(targets()))]
+    #[arg(long, value_name = "NAME", default_value = HOST, value_parser = PossibleValuesParser::new(place::targets()))]
     pub(crate) target: String,
     /// Cores that the tiling may use [default: the target's]
     #[arg(long, value_name = "N")]
@@ -165,10 +181,6 @@ pub(crate) struct PlanningArgs {
 
 /// The name of the machine that the command runs on.
 pub(crate) const HOST: &str = "host";
-
-fn targets() -> impl Iterator<Item = &'static str> {
-    std::iter::once(HOST).chain(TargetSpec::BARE_METAL.map(|(name, _)| name))
-}
 
 #[cfg(test)]
 mod tests {

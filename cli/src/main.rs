@@ -4,7 +4,10 @@ mod args;
 mod commands;
 mod compute;
 mod error;
+mod files;
+mod op_summary;
 mod output;
+mod place;
 mod planning;
 mod problem;
 mod progress;
@@ -29,10 +32,11 @@ fn main() -> ExitCode {
             let (attributes, args) = operator.split();
             commands::run::run(&attributes, &args, cli.format)
         }
-        Some(Command::Plan { operator }) => {
+        Some(Command::Plan { operator: Some(operator), .. }) => {
             let (attributes, args) = operator.split();
             commands::plan::run(&attributes, &args, cli.format)
         }
+        Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -36,16 +36,42 @@ struct Envelope<'a, R> {
     report: &'a R,
 }
 
-/// Prints a result. A reader that has seen enough is no failure.
+/// A result as one JSON object.
+pub(crate) fn json<R: Report>(report: &R) -> Result<String, Error> {
+    pretty(&envelope(report))
+}
+
+/// Several results as one JSON array.
+pub(crate) fn json_all<R: Report>(reports: &[R]) -> Result<String, Error> {
+    pretty(&reports.iter().map(envelope).collect::<Vec<_>>())
+}
+
+fn envelope<R: Report>(report: &R) -> Envelope<'_, R> {
+    Envelope { schema: R::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), report }
+}
+
+fn pretty(value: &impl Serialize) -> Result<String, Error> {
+    Ok(serde_json::to_string_pretty(value).map_err(|e| Error::Unusable(e.to_string()))? + "\n")
+}
+
+/// Prints a result.
 pub(crate) fn print<R: Report>(format: Format, report: &R) -> Result<(), Error> {
-    let text = match format {
+    show(&match format {
         Format::Table => report.text(),
-        Format::Json => {
-            let envelope = Envelope { schema: R::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), report };
-            let json = serde_json::to_string_pretty(&envelope).map_err(|e| Error::Unusable(e.to_string()))?;
-            json + "\n"
-        }
-    };
+        Format::Json => json(report)?,
+    })
+}
+
+/// Prints several results: as an array, or as the text that compares them.
+pub(crate) fn print_all<R: Report>(format: Format, reports: &[R], comparison: &str) -> Result<(), Error> {
+    match format {
+        Format::Table => show(comparison),
+        Format::Json => show(&json_all(reports)?),
+    }
+}
+
+/// Writes to stdout. A reader that has seen enough is no failure.
+fn show(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::Unusable(format!("stdout cannot be written: {e}"))),
@@ -75,6 +101,14 @@ impl TensorReport {
 
     pub(crate) fn of_slot(slot: &TensorSlot) -> Self {
         Self { name: slot.tensor.name(), dtype: slot.dtype.name(), shape: slot.shape.as_slice().to_vec() }
+    }
+
+    pub(crate) const fn dtype(&self) -> &'static str {
+        self.dtype
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// A table of them.

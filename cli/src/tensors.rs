@@ -17,6 +17,7 @@ use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 pub(crate) use buffer::Buffer;
 
 use crate::error::Error;
+use crate::files;
 
 // Files hold little-endian numbers, and kernels read them in place.
 #[cfg(target_endian = "big")]
@@ -150,22 +151,7 @@ impl Output {
                 return Err(Error::tensor(path, tensor.name(), format_args!("is {dtype}: store it in a {other} file")));
             }
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".ubtile-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As for any new file: whoever the umask allows.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(folder).map_err(|e| {
-            // The library adds the temporary name, which would only puzzle.
-            let cause = e.to_string();
-            let cause = cause.split(" at path ").next().unwrap_or_default();
-            Error::file(path, format_args!("cannot be written: {cause}"))
-        })?;
-        Ok(Self { path: path.into(), format, file })
+        Ok(Self { path: path.into(), format, file: files::temporary(path)? })
     }
 
     /// Writes the tensors and gives the file its name. On failure nothing is left behind.
@@ -180,8 +166,6 @@ impl Output {
         .and_then(|()| writer.flush())
         .map_err(failed)?;
         drop(writer);
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|e| failed(e.error))?;
-        Ok(())
+        files::keep(file, &path)
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Attribute, Dtype, Edition, Operator, Product, Status, Tensor};
+use crate::{Attribute, Bound, Dtype, Edition, Operator, Product, Status, Tensor};
 
 /// A broken rule of the contract, with both numbers. [`Display`](fmt::Display) reads as a sentence.
 ///
@@ -264,6 +264,28 @@ pub enum PlanError {
         /// Bytes the smallest tile takes.
         want: usize,
     },
+    /// A size of a tile that was asked for and is not possible.
+    Tile {
+        /// Which.
+        name: &'static str,
+        /// The size that was asked for.
+        got: usize,
+        /// What it breaks: the local memory, or how much there is to cut.
+        bound: Bound,
+        /// What it would take of the bound.
+        used: usize,
+        /// The bound.
+        limit: usize,
+        /// The largest size that is possible; 0 where none is.
+        fits: usize,
+    },
+    /// A size of a tile that plans of the operator do not have.
+    NoTile {
+        /// The operator.
+        operator: Operator,
+        /// Those that they have.
+        names: &'static [&'static str],
+    },
     /// Sizes beyond what `isize` counts.
     TooLarge,
 }
@@ -272,7 +294,28 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LocalBytes { got, want } => {
-                write!(f, "the local memory of {got} bytes does not hold the smallest tile, which takes {want} bytes")
+                let short = want.saturating_sub(*got);
+                write!(
+                    f,
+                    "the local memory of {got} bytes does not hold the smallest tile, which takes {want} bytes: {short} more"
+                )
+            }
+            Self::Tile { name, got, bound, used, limit, fits } => {
+                let over = used.saturating_sub(*limit);
+                match bound {
+                    Bound::LocalBytes => write!(
+                        f,
+                        "{name} {got} takes {used} bytes of local memory, {over} more than the {limit} there are"
+                    )?,
+                    Bound::Vendor => write!(f, "{name} {got} is no multiple of {limit}")?,
+                    _ if *got == 0 => write!(f, "{name} 0 cuts nothing: 1 is the least")?,
+                    _ => write!(f, "{name} {got} is {over} more than the {limit} there are")?,
+                }
+                if *fits > 0 { write!(f, "; {fits} fits") } else { Ok(()) }
+            }
+            Self::NoTile { operator, names } => {
+                write!(f, "tiles of {operator} have the sizes {}", names.first().unwrap_or(&""))?;
+                names.iter().skip(1).try_for_each(|name| write!(f, ", {name}"))
             }
             Self::TooLarge => f.write_str("the sizes of the plan do not fit this machine's address space"),
         }

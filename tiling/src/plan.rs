@@ -2,7 +2,9 @@
 //!
 //! Each operator has its own `Plan`; [`TilingPlan`] wraps them where code serves all four. Here is what they share.
 
-use crate::{TargetSpec, Workspace};
+use core::num::NonZeroUsize;
+
+use crate::{PlanError, TargetSpec, Workspace};
 
 mod any;
 pub(crate) mod grid_sampler_2d_backward;
@@ -60,6 +62,23 @@ pub enum Bound {
     Work,
     /// The fixed order of sums (channels in a block of 64).
     Numerics,
+    /// A rule of the vendor's tiling, such as one core for F16.
+    Vendor,
+}
+
+impl Bound {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LocalBytes => "local_bytes",
+            Self::WorkspaceLimit => "workspace_limit",
+            Self::Cores => "cores",
+            Self::Work => "work",
+            Self::Numerics => "numerics",
+            Self::Vendor => "vendor",
+        }
+    }
 }
 
 /// What a smaller workspace costs.
@@ -111,6 +130,40 @@ impl Common {
         Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
     }
 
+    /// A size of a tile that a caller asks for, if there are as many and `bytes` of it fit the local memory.
+    pub(crate) fn wanted_tile(
+        &self,
+        name: &'static str,
+        got: usize,
+        most: usize,
+        bytes: impl Fn(usize) -> Option<usize>,
+    ) -> Result<usize, PlanError> {
+        let limit = self.target.local_bytes;
+        let fits = shares::largest(most, limit, &bytes).unwrap_or(0);
+        if got == 0 || got > most {
+            return Err(PlanError::Tile { name, got, bound: Bound::Work, used: got, limit: most, fits });
+        }
+        let used = bytes(got).unwrap_or(usize::MAX);
+        if used > limit {
+            return Err(PlanError::Tile { name, got, bound: Bound::LocalBytes, used, limit, fits });
+        }
+        Ok(got)
+    }
+
+    /// Bytes of a local box's row that comes from or goes to global memory. Where copies take whole blocks alone it may begin
+    /// inside of one, which costs one more.
+    pub(crate) fn row_bytes(&self, elements: usize, size: usize) -> Option<usize> {
+        let block = self.target.block_bytes;
+        let more = if self.target.capabilities.unaligned_copy || elements == 0 { 0 } else { block };
+        shares::buffer_bytes(elements, size, block)?.checked_add(more)
+    }
+
+    /// Elements of an output of which no two shares may write any: a block where copies take whole blocks alone.
+    pub(crate) fn copy_elements(&self, size: usize) -> NonZeroUsize {
+        let block = if self.target.capabilities.unaligned_copy { 1 } else { self.target.block_bytes / size.max(1) };
+        shares::at_least_1(block)
+    }
+
     /// Why there are so many shares.
     pub(crate) fn block_dim_choice(&self) -> Choice {
         let Self { block_dim, target, .. } = *self;
@@ -124,7 +177,7 @@ impl Common {
 /// Cuts `items` into `parts` contiguous runs whose lengths differ by at most one, the longer ones first; run `i` as
 /// `start..end`. Parts beyond the items are empty.
 #[must_use]
-pub(crate) fn split(items: usize, parts: core::num::NonZeroUsize, i: usize) -> core::ops::Range<usize> {
+pub(crate) fn split(items: usize, parts: NonZeroUsize, i: usize) -> core::ops::Range<usize> {
     let (each, longer) = (items / parts, items % parts);
     let start = |i: usize| i.saturating_mul(each).saturating_add(i.min(longer)).min(items);
     start(i)..start(i.saturating_add(1))

@@ -3,7 +3,7 @@
 //! For reports and for the simulator's vendor programs only; kernels run native plans. What the formulas are and where they
 //! come from is in each operator's file. A product without a published tiling has no [`VendorPlan`].
 
-use crate::{Dtype, Operator, Problem};
+use crate::{Bound, Choice, Dtype, Operator, PlanError, Problem, Region};
 
 pub(crate) mod grid_sampler_2d_backward;
 pub(crate) mod im2col_backward;
@@ -41,6 +41,37 @@ pub struct Field {
     pub value: usize,
 }
 
+/// How many elements the vendor works on at a time, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Factor {
+    /// The field of the tiling data that holds it.
+    pub(crate) name: &'static str,
+    /// Elements.
+    pub(crate) value: usize,
+    /// It is a multiple of so many.
+    pub(crate) step: usize,
+    /// Bytes of the unified buffer that `step` elements take.
+    pub(crate) step_bytes: usize,
+    /// Bytes that it takes beside them: what is reserved, the tiling object, vectors of channels.
+    pub(crate) beside: usize,
+    /// Bytes of the unified buffer.
+    pub(crate) limit: usize,
+}
+
+impl Factor {
+    /// Bytes of the unified buffer that `elements` take.
+    fn bytes(&self, elements: usize) -> usize {
+        let steps = elements.div_ceil(self.step.max(1));
+        steps.saturating_mul(self.step_bytes).saturating_add(self.beside)
+    }
+
+    fn choice(&self) -> Choice {
+        let Self { name, value, step, limit, .. } = *self;
+        let alternative = value.checked_sub(step).filter(|&less| less > 0);
+        Choice { name, value, bound: Bound::LocalBytes, limit, used: self.bytes(value), alternative }
+    }
+}
+
 /// The most fields that a tiling has.
 const MAX_FIELDS: usize = 24;
 
@@ -53,6 +84,11 @@ pub struct VendorPlan {
     workspace_bytes: usize,
     fields: [Field; MAX_FIELDS],
     count: usize,
+    block_bound: Bound,
+    factors: [Option<Factor>; 2],
+    /// What it keeps in the workspace beside the system's part.
+    kept: &'static str,
+    phases: &'static [&'static str],
 }
 
 /// Why there is no vendor tiling.
@@ -126,7 +162,11 @@ impl core::fmt::Display for VendorError {
                 write!(f, "the vendor runs a padding of {got} on the AICPU: its AI Core kernel takes 0 to {most}")
             }
             Self::UbInsufficient { got, want } => {
-                write!(f, "the unified buffer of {got} bytes does not hold one tile, which takes {want} bytes")
+                let short = want.saturating_sub(*got);
+                write!(
+                    f,
+                    "the unified buffer of {got} bytes does not hold one tile, which takes {want} bytes: {short} more"
+                )
             }
             Self::NoWork => f.write_str("nothing is computed: the vendor launches no kernel"),
             Self::TooLarge => f.write_str("the sizes are beyond what the vendor's tiling counts"),
@@ -139,7 +179,30 @@ impl core::error::Error for VendorError {}
 impl VendorPlan {
     fn new(operator: Operator, tiling_key: usize, block_dim: usize, workspace_bytes: usize) -> Self {
         let none = Field { name: "", value: 0 };
-        Self { operator, tiling_key, block_dim, workspace_bytes, fields: [none; MAX_FIELDS], count: 0 }
+        Self {
+            operator,
+            tiling_key,
+            block_dim,
+            workspace_bytes,
+            fields: [none; MAX_FIELDS],
+            count: 0,
+            block_bound: Bound::Work,
+            factors: [None; 2],
+            kept: "",
+            phases: &["compute"],
+        }
+    }
+
+    /// Says what it keeps in the workspace beside the system's part, and in which phases it works.
+    fn keeping(mut self, kept: &'static str, phases: &'static [&'static str]) -> Self {
+        (self.kept, self.phases) = (kept, phases);
+        self
+    }
+
+    /// Says why there are so many cores, and how many elements are worked on at a time.
+    fn because(mut self, block_bound: Bound, factors: [Option<Factor>; 2]) -> Self {
+        (self.block_bound, self.factors) = (block_bound, factors);
+        self
     }
 
     fn with(mut self, fields: &[(&'static str, usize)]) -> Self {
@@ -178,6 +241,57 @@ impl VendorPlan {
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         self.fields.get(..self.count).unwrap_or(&[])
+    }
+
+    /// What all cores do together, one after the other.
+    #[must_use]
+    pub const fn phases(&self) -> &'static [&'static str] {
+        self.phases
+    }
+
+    /// The parts of its workspace: the system's, and what the kernel keeps there from the first phase to the last.
+    pub fn regions(&self) -> impl Iterator<Item = Region> + use<> {
+        let last_phase = self.phases.len().saturating_sub(1);
+        let system = self.workspace_bytes.min(SYSTEM_WORKSPACE);
+        let kept = self.workspace_bytes.saturating_sub(system);
+        let regions = [("system", 0, system), (self.kept, system, kept)];
+        let regions = regions.map(|(name, offset, bytes)| Region { name, offset, bytes, first_phase: 0, last_phase });
+        regions.into_iter().filter(|region| region.bytes > 0)
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let (value, bound) = (self.block_dim, self.block_bound);
+        let alternative = value.checked_sub(1).filter(|&less| less > 0);
+        let block_dim = Choice { name: "block_dim", value, bound, limit: value, used: value, alternative };
+        core::iter::once(block_dim).chain(self.factors.into_iter().flatten().map(|factor| factor.choice()))
+    }
+
+    /// The same tiling with fewer elements at a time, by the vendor's name of the field.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if the unified buffer does not hold them or they are no multiple of what the kernel takes at once,
+    /// [`PlanError::NoTile`] for a field that is not free.
+    pub fn with_factor(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        let none = PlanError::NoTile { operator: self.operator, names: &["ubFactorElement"] };
+        let factor =
+            self.factors.iter_mut().flatten().find(|f| f.name == name && name == "ubFactorElement").ok_or(none)?;
+        let (name, limit) = (factor.name, factor.limit);
+        let step = factor.step.max(1);
+        let used = factor.bytes(value);
+        if value == 0 || used > limit {
+            let bound = if value == 0 { Bound::Work } else { Bound::LocalBytes };
+            return Err(PlanError::Tile { name, got: value, bound, used, limit, fits: factor.value });
+        }
+        if value.checked_rem(step) != Some(0) {
+            let fits = value.saturating_sub(value.checked_rem(step).unwrap_or(0)).max(step);
+            return Err(PlanError::Tile { name, got: value, bound: Bound::Vendor, used: value, limit: step, fits });
+        }
+        factor.value = value;
+        if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
+            field.value = value;
+        }
+        Ok(self)
     }
 
     /// A field by its vendor name.
@@ -219,6 +333,11 @@ const fn ceil_to(n: usize, to: usize) -> usize {
 /// Bytes of the unified buffer that a tiling may use, `reserved` and the tiling object taken off.
 const fn usable(ub_bytes: usize, reserved: usize) -> usize {
     floor_to(floor_to(ub_bytes.saturating_sub(reserved), 32).saturating_sub(TILING_OBJECT), 32)
+}
+
+/// Why `used` of `cores` cores are launched.
+fn core_bound(used: usize, cores: usize) -> Bound {
+    if used == cores { Bound::Cores } else { Bound::Work }
 }
 
 /// The quotient and remainder rule of the vendor's tilings: used cores, items of each, and how many of the first take one more.

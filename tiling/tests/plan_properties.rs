@@ -52,15 +52,14 @@ fn huge_problems() -> impl Strategy<Value = Problem> {
 
 fn targets() -> impl Strategy<Value = TargetSpec> {
     let bytes = prop_oneof![0..64usize, 64..1024usize, 1024..16384usize, Just(184 * 1024), Just(1 << 20)];
-    (1..40usize, bytes, select(&[1usize, 4, 32, 64, 512]), select(&[4usize, 16, 32, 256])).prop_map(
-        |(cores, local_bytes, block_bytes, vector_bytes)| TargetSpec {
-            cores,
-            local_bytes,
-            block_bytes,
-            vector_bytes,
-            capabilities: Capabilities::HOST,
-        },
-    )
+    let machine = (1..40usize, bytes, select(&[1usize, 4, 32, 64, 512]), select(&[4usize, 16, 32, 256]));
+    (machine, any::<bool>()).prop_map(|((cores, local_bytes, block_bytes, vector_bytes), unaligned_copy)| TargetSpec {
+        cores,
+        local_bytes,
+        block_bytes,
+        vector_bytes,
+        capabilities: Capabilities { unaligned_copy, ..Capabilities::HOST },
+    })
 }
 
 fn limits() -> impl Strategy<Value = Option<usize>> {
@@ -215,6 +214,51 @@ proptest! {
         }
     }
 
+    /// Where copies take whole blocks alone, no two shares of a phase write to the same one.
+    #[test]
+    fn shares_begin_where_blocks_do(problem in problems(), target in targets(), limit in limits()) {
+        let capabilities = Capabilities { unaligned_copy: false, ..Capabilities::HOST };
+        let plan = planned(&problem, &TargetSpec { capabilities, ..target }, limit);
+        for (number, phase) in plan.phases().enumerate() {
+            let mut ends = HashMap::new();
+            for share in 0..phase.shares {
+                for (tensor, range) in plan.share_ranges(number, share) {
+                    let slot = problem.slot(tensor).unwrap();
+                    let block = |element: usize| element * slot.dtype.size() / target.block_bytes;
+                    if let Some(end) = ends.insert(tensor, range.end) {
+                        prop_assert!(block(end - 1) < block(range.start), "{tensor} {end} {range:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A size of a tile that a caller asks for is what the tiles have, or is refused with numbers that are true.
+    #[test]
+    fn tiles_have_the_size_that_was_asked_for(
+        problem in problems(), target in targets(), which in 0..3usize, value in 0..40usize,
+    ) {
+        let names = ["tile_points", "tile_elements", "tile_cells", "tile_planes", "tile_rows", "tile_columns"];
+        let plan = planned(&problem, &target, None);
+        let mut possible = names.into_iter().filter(|name| !matches!(plan.with_tile(name, 1), Err(PlanError::NoTile { .. })));
+        let Some(name) = possible.nth(which) else { return Ok(()) };
+        match plan.with_tile(name, value) {
+            Ok(cut) => {
+                tiles_partition(&cut);
+                prop_assert!(cut.largest_tile_bytes() <= target.local_bytes.max(plan.target().local_bytes));
+                let choice = cut.choices().find(|choice| choice.name == name);
+                prop_assert!(problem.early_success().is_some() || choice.is_some_and(|c| c.value == value), "{choice:?}");
+            }
+            Err(PlanError::Tile { name: named, got, bound, used, limit, fits }) => {
+                prop_assert!(named == name && got == value && (used > limit || value == 0), "{bound:?} {used} {limit}");
+                prop_assert!(fits < value || value == 0);
+                prop_assert!(fits == 0 || plan.with_tile(name, fits).is_ok(), "{fits}");
+                prop_assert!(plan.with_tile(name, fits + 1).is_err(), "{fits}");
+            }
+            Err(error) => prop_assert!(false, "{error}"),
+        }
+    }
+
     #[test]
     fn regions_that_live_together_lie_apart(problem in problems(), target in targets(), limit in limits()) {
         let plan = planned(&problem, &target, limit);
@@ -271,7 +315,7 @@ proptest! {
             let plan = match plan(&problem, &target, &options) {
                 Ok(plan) => plan,
                 Err(PlanError::LocalBytes { got, want }) => { prop_assert!(got < want); continue }
-                Err(PlanError::TooLarge) => continue,
+                Err(error) => { prop_assert_eq!(error, PlanError::TooLarge); continue }
             };
             prop_assert!(limit.is_none_or(|limit| plan.workspace_bytes() <= limit));
             prop_assert!(plan.block_dim() <= target.cores.max(1));

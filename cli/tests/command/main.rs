@@ -3,6 +3,7 @@
 mod failures;
 mod files;
 mod plan;
+mod plan_soc;
 mod products;
 mod run;
 mod tables;

@@ -31,7 +31,7 @@ const EVERY: [&str; 4] = [
 #[test]
 fn every_plan_has_the_promised_keys() {
     for args in EVERY {
-        for more in ["", "--target cortex-m4", "--cores 3 --workspace-limit 0", "--product atlas-a2"] {
+        for more in ["", "--target cortex-m4", "--cores 3 --workspace-limit 0", "--target host --product atlas-a2"] {
             let plan = plan(&format!("{args} {more}"));
             let keys = ["soc", "scheme", "tiling_key", "block_dim", "workspace_bytes", "kernel_workspace_bytes"];
             let more_keys =

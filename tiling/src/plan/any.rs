@@ -222,6 +222,19 @@ impl TilingPlan {
         choices.chain(im2col.into_iter().flat_map(|p| p.choices()))
     }
 
+    /// The same plan with a tile of another size, by the name of its choice.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for a name that the operator does not have.
+    pub fn with_tile(self, name: &str, value: usize) -> Result<Self, PlanError> {
+        Ok(match self {
+            Self::GridSampler2dBackward(p) => Self::GridSampler2dBackward(p.with_tile(name, value)?),
+            Self::MaxUnpool2dBackward(p) => Self::MaxUnpool2dBackward(p.with_tile(name, value)?),
+            Self::ReplicationPad2dBackward(p) => Self::ReplicationPad2dBackward(p.with_tile(name, value)?),
+            Self::Im2colBackward(p) => Self::Im2colBackward(p.with_tile(name, value)?),
+        })
+    }
+
     /// What its workspace limit costs.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
         let (grid_sampler, max_unpool, replication_pad, im2col) = self.plans();

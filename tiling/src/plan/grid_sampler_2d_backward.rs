@@ -19,7 +19,7 @@ use core::ops::Range;
 use super::shares::Units;
 use super::{Bound, Choice, Common, Phase, Price, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};
-use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub use layout::{Scratch, ShareWorkspace};
 pub use route::{Route, Window};
@@ -306,6 +306,20 @@ impl Plan {
         })
     }
 
+    /// The same plan with a tile of another size: `tile_points`.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
+    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        const NAMES: [&str; 1] = ["tile_points"];
+        let [points] = NAMES;
+        if name != points {
+            return Err(PlanError::NoTile { operator: Operator::GridSampler2dBackward, names: &NAMES });
+        }
+        self.tile_points = self.common.wanted_tile(points, value, self.points(), |n| self.tile_bytes(n))?;
+        Ok(self)
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let points = self.points().max(1);
@@ -363,7 +377,7 @@ impl Plan {
     fn images(&self, shares: NonZeroUsize, share: usize) -> Range<usize> {
         // Both outputs are cut at the same images, so the larger grain decides.
         let (a, b) = (self.input_grad_units(1), self.grid_grad_units(1));
-        if a.grain() > b.grain() { a.share(shares, share) } else { b.share(shares, share) }
+        if a.run() > b.run() { a.share(shares, share) } else { b.share(shares, share) }
     }
 
     /// `input_grad` as images or planes; without it, as if it were contiguous.
@@ -371,14 +385,18 @@ impl Plan {
         let p = &self.problem;
         let pixels = self.pixels();
         let contiguous = [p.c.saturating_mul(pixels), pixels, p.wi, 1];
-        Units::new([p.n, p.c, p.hi, p.wi], if p.want_input_grad { p.input_grad_strides } else { contiguous }, dims)
+        let units =
+            Units::new([p.n, p.c, p.hi, p.wi], if p.want_input_grad { p.input_grad_strides } else { contiguous }, dims);
+        if p.want_input_grad { units.in_blocks(self.common.copy_elements(p.dtype.size())) } else { units }
     }
 
     /// `grid_grad` as images, or as points.
     fn grid_grad_units(&self, dims: usize) -> Units {
         let p = &self.problem;
         let contiguous = [self.points().saturating_mul(2), p.wo.saturating_mul(2), 2, 1];
-        Units::new([p.n, p.ho, p.wo, 2], if p.want_grid_grad { p.grid_grad_strides } else { contiguous }, dims)
+        let units =
+            Units::new([p.n, p.ho, p.wo, 2], if p.want_grid_grad { p.grid_grad_strides } else { contiguous }, dims);
+        if p.want_grid_grad { units.in_blocks(self.common.copy_elements(p.dtype.size())) } else { units }
     }
 
     fn point_units(&self) -> Units {

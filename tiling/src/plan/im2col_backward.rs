@@ -14,7 +14,7 @@ use core::ops::Range;
 use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
 use super::{Bound, Choice, Common, Phase, Price};
 use crate::im2col_backward::Problem;
-use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +180,29 @@ impl Plan {
         self.sums_of(self.size.taps)
     }
 
+    /// The same plan with a tile of another size, `tile_rows` or `tile_columns`; the other one shrinks if it must. The taps of a
+    /// tile follow from the rest.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
+    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        const NAMES: [&str; 2] = ["tile_rows", "tile_columns"];
+        let [of_rows, of_columns] = NAMES;
+        let (old, budget) = (self.size, self.common.target.local_bytes);
+        let bytes = |rows, columns| self.bytes(Size { rows, columns, ..old });
+        let (rows, columns) = if name == of_rows {
+            let rows = self.common.wanted_tile(of_rows, value, self.problem.h, |n| bytes(n, 1))?;
+            (rows, largest(old.columns, budget, |n| bytes(rows, n)).unwrap_or(1))
+        } else if name == of_columns {
+            let columns = self.common.wanted_tile(of_columns, value, self.problem.w, |n| bytes(1, n))?;
+            (largest(old.rows, budget, |n| bytes(n, columns)).unwrap_or(1), columns)
+        } else {
+            return Err(PlanError::NoTile { operator: Operator::Im2colBackward, names: &NAMES });
+        };
+        self.size = Size { rows, columns, ..old };
+        Ok(self)
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let Size { rows, columns, taps: [ti, tj] } = self.size;
@@ -206,7 +229,9 @@ impl Plan {
     }
 
     fn units(&self) -> Units {
-        Units::new([self.problem.n, self.problem.c, self.problem.h, self.problem.w], self.problem.out_strides, 3)
+        let shape = [self.problem.n, self.problem.c, self.problem.h, self.problem.w];
+        let block = self.common.copy_elements(self.problem.out_dtype.size());
+        Units::new(shape, self.problem.out_strides, 3).in_blocks(block)
     }
 
     /// Rows of `out`, counted over all planes, that a share makes.
@@ -246,8 +271,8 @@ impl Plan {
         let [a, b] = self.windows(rows, columns);
         let [ti, tj] = taps;
         let input =
-            ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(buffer_bytes(b, self.problem.dtype.size(), block)?)?;
-        let out = rows.checked_mul(buffer_bytes(columns, self.problem.out_dtype.size(), block)?)?;
+            ti.checked_mul(tj)?.checked_mul(a)?.checked_mul(self.common.row_bytes(b, self.problem.dtype.size())?)?;
+        let out = rows.checked_mul(self.common.row_bytes(columns, self.problem.out_dtype.size())?)?;
         let (sums, apart) = self.sums_of(taps);
         let sums = if apart { rows.checked_mul(buffer_bytes(columns, sums.size(), block)?)? } else { 0 };
         input.checked_add(out)?.checked_add(sums)

@@ -6,10 +6,10 @@
 
 use core::ops::Range;
 
-use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
+use super::shares::{Units, at_least_1, ceil_div, largest, length, pieces};
 use super::{Bound, Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
-use crate::{PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,28 @@ impl Plan {
         })
     }
 
+    /// The same plan with a tile of another size, of those that [`choices`](Self::choices) name; the other one shrinks if it
+    /// must.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
+    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        const NAMES: [&str; 2] = ["tile_elements", "tile_cells"];
+        let [of_elements, of_cells] = NAMES;
+        let Size { elements, cells } = self.size;
+        let (budget, bytes) = (self.common.target.local_bytes, |elements, cells| self.bytes(Size { elements, cells }));
+        self.size = if name == of_elements {
+            let elements = self.common.wanted_tile(of_elements, value, self.plane_size(), |n| bytes(n, 1))?;
+            Size { elements, cells: largest(cells, budget, |n| bytes(elements, n)).unwrap_or(1) }
+        } else if name == of_cells {
+            let cells = self.common.wanted_tile(of_cells, value, self.cells(), |n| bytes(1, n))?;
+            Size { elements: largest(elements, budget, |n| bytes(n, cells)).unwrap_or(1), cells }
+        } else {
+            return Err(PlanError::NoTile { operator: Operator::MaxUnpool2dBackward, names: &NAMES });
+        };
+        Ok(self)
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let used = self.bytes(self.size).unwrap_or(usize::MAX);
@@ -150,7 +172,9 @@ impl Plan {
     }
 
     fn units(&self) -> Units {
-        Units::new([self.problem.n, self.problem.c, self.problem.h, self.problem.w], self.problem.out_strides, 4)
+        let shape = [self.problem.n, self.problem.c, self.problem.h, self.problem.w];
+        let block = self.common.copy_elements(self.problem.out_dtype.size());
+        Units::new(shape, self.problem.out_strides, 4).in_blocks(block)
     }
 
     /// Elements of `out`, counted over `[N, C, H, W]`, that a share makes.
@@ -174,7 +198,7 @@ impl Plan {
 
     /// Bytes of the boxes of a tile.
     fn bytes(&self, Size { elements, cells }: Size) -> Option<usize> {
-        let buffer = |n, size| buffer_bytes(n, size, self.common.target.block_bytes);
+        let buffer = |n, size| self.common.row_bytes(n, size);
         let run = buffer(elements, self.problem.index_dtype.size())?
             .checked_add(buffer(elements, self.problem.out_dtype.size())?)?;
         run.checked_add(buffer(cells, self.problem.dtype.size())?)

@@ -13,7 +13,7 @@ use core::ops::Range;
 use super::shares::{Units, at_least_1, buffer_bytes, largest, length};
 use super::{Choice, Common, Phase, Price};
 use crate::replication_pad2d_backward::Problem;
-use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub use axis::Axis;
 
@@ -27,6 +27,8 @@ pub struct Plan {
     common: Common,
     /// Whole planes of a tile; 0 where not even one fits.
     planes: usize,
+    /// The most rows and columns of a tile of less than a plane.
+    most: [usize; 2],
 }
 
 /// A box of planes of `grad_input`, and the box of `grad_output` that folds into it: all that does, or a part of it.
@@ -90,7 +92,7 @@ impl Tile {
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut plan = Plan { problem: *problem, common: Common::new(target, options), planes: 0 };
+    let mut plan = Plan { problem: *problem, common: Common::new(target, options), planes: 0, most: [usize::MAX; 2] };
     let budget = plan.common.target.local_bytes;
     let (whole, part) =
         (plan.whole([plan.rows(), plan.columns()].map(|a| a.most_sources()), [1, 1]), plan.part([1, 1], 1));
@@ -176,17 +178,44 @@ impl Plan {
         }
     }
 
+    /// The same plan with a tile of another size, of those that [`choices`](Self::choices) name: whole planes, whole rows of a
+    /// plane, or columns of a row, each at most as large.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
+    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        const NAMES: [&str; 3] = ["tile_planes", "tile_rows", "tile_columns"];
+        let [planes, rows, columns] = NAMES;
+        let (height, width) = (self.problem.h, self.problem.w);
+        let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
+        if name == planes {
+            let all = self.problem.n.saturating_mul(self.problem.c);
+            self.planes = self.common.wanted_tile(planes, value, all, |n| self.planes_bytes(n))?;
+        } else if name == rows {
+            self.most = [self.common.wanted_tile(rows, value, height, |n| bytes(n, width))?, usize::MAX];
+            self.planes = 0;
+        } else if name == columns {
+            self.most = [1, self.common.wanted_tile(columns, value, width, |n| bytes(1, n))?];
+            self.planes = 0;
+        } else {
+            return Err(PlanError::NoTile { operator: Operator::ReplicationPad2dBackward, names: &NAMES });
+        }
+        Ok(self)
+    }
+
     /// Why it is what it is. Sizes of tiles are those inside the image, where nothing is folded.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let (local, planes) = (self.common.target.local_bytes, self.problem.n.saturating_mul(self.problem.c));
         let (height, width) = (self.problem.h, self.problem.w);
+        let [most_rows, most_columns] = self.most;
         let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
+        let uncut = if most_columns < usize::MAX { 0 } else { height.min(most_rows) };
         let tile = if self.planes > 0 {
             self.common.tile_choice("tile_planes", self.planes, planes, self.planes_bytes(self.planes))
-        } else if let Some(rows) = largest(height, local, |rows| bytes(rows, width)) {
+        } else if let Some(rows) = largest(uncut, local, |rows| bytes(rows, width)) {
             self.common.tile_choice("tile_rows", rows, height, bytes(rows, width))
         } else {
-            let columns = largest(width, local, |columns| bytes(1, columns)).unwrap_or(1);
+            let columns = largest(width.min(most_columns), local, |columns| bytes(1, columns)).unwrap_or(1);
             self.common.tile_choice("tile_columns", columns, width, bytes(1, columns))
         };
         [self.common.block_dim_choice(), tile].into_iter()
@@ -199,7 +228,8 @@ impl Plan {
 
     fn units(&self) -> Units {
         let shape = [self.problem.n, self.problem.c, self.problem.h, self.problem.w];
-        Units::new(shape, self.problem.grad_input_strides, 3)
+        let block = self.common.copy_elements(self.problem.dtype.size());
+        Units::new(shape, self.problem.grad_input_strides, 3).in_blocks(block)
     }
 
     /// Rows of `grad_input`, counted over all planes, that a share makes.
@@ -213,7 +243,7 @@ impl Plan {
 
     /// Bytes of a box of so many rows and columns.
     fn box_bytes(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
-        rows.checked_mul(buffer_bytes(columns, self.problem.dtype.size(), self.common.target.block_bytes)?)
+        rows.checked_mul(self.common.row_bytes(columns, self.problem.dtype.size())?)
     }
 
     /// Bytes of a tile of a plane that reads all that folds into it.
@@ -245,9 +275,12 @@ impl Plan {
             ]
         };
         let whole = |rows, columns| self.whole(sources(rows, columns), [rows, columns]);
-        let columns_left = self.problem.w.saturating_sub(column);
+        let [most_rows, most_columns] = self.most;
+        let rows_left = rows_left.min(most_rows);
+        let columns_left = self.problem.w.saturating_sub(column).min(most_columns);
 
         if column == 0
+            && columns_left == self.problem.w
             && let Some(rows) = largest(rows_left, budget, |rows| whole(rows, columns_left))
         {
             return Group { rows, columns: columns_left, part: sources(rows, columns_left) };

@@ -40,6 +40,15 @@ pub(crate) fn ceil_div(n: usize, by: NonZeroUsize) -> usize {
     n / by + usize::from(n % by != 0)
 }
 
+/// The largest number that divides both; `b` if `a` is 0.
+fn common_divisor(a: usize, b: NonZeroUsize) -> NonZeroUsize {
+    let (mut divisor, mut rest) = (b, a);
+    while let Some(next) = NonZeroUsize::new(rest) {
+        (rest, divisor) = (divisor.get() % next, next);
+    }
+    divisor
+}
+
 /// `start..end` in pieces of `size`, the last one shorter.
 pub(crate) fn pieces([start, end]: [usize; 2], size: usize) -> impl Iterator<Item = [usize; 2]> + Clone {
     let size = at_least_1(size);
@@ -61,17 +70,44 @@ pub(crate) struct Units {
     dims: usize,
     /// Dimensions in front of which a grain's index stands.
     outer: usize,
+    /// Grains that only one share can own.
+    together: NonZeroUsize,
 }
 
 impl Units {
     pub(crate) fn new(shape: [usize; 4], strides: [usize; 4], dims: usize) -> Self {
-        let mut units = Self { shape, strides, dims: dims.min(4), outer: 0 };
+        let mut units = Self { shape, strides, dims: dims.min(4), outer: 0, together: NonZeroUsize::MIN };
         let nests = |d: &usize| {
             let stride = strides.get(*d).copied().unwrap_or(0);
             shape.get(*d).is_none_or(|&size| size <= 1) || stride > units.reach(*d + 1)
         };
         units.outer = (0..units.dims).take_while(nests).count();
         units
+    }
+
+    /// The same, cut only where blocks of so many elements begin.
+    pub(crate) fn in_blocks(mut self, block: NonZeroUsize) -> Self {
+        if block.get() > 1 {
+            let contiguous = (1..4).all(|d| {
+                let [size, stride, outer] =
+                    [self.shape.get(d), self.strides.get(d), self.strides.get(d - 1)].map(|n| n.copied().unwrap_or(1));
+                size.checked_mul(stride) == Some(outer)
+            }) && self.strides.last() == Some(&1);
+            // Of a tensor with gaps nobody knows where blocks begin.
+            self.together = if contiguous {
+                let grain =
+                    self.shape.iter().skip(self.dims).fold(self.grain().get(), |n, &size| n.saturating_mul(size));
+                at_least_1(block.get() / common_divisor(grain, block).get())
+            } else {
+                NonZeroUsize::MAX
+            };
+        }
+        self
+    }
+
+    /// Whether shares may be cut between any two units.
+    pub(crate) fn cuts_anywhere(&self) -> bool {
+        self.grain().get() == 1 && self.together.get() == 1
     }
 
     /// How many units there are.
@@ -85,16 +121,22 @@ impl Units {
         at_least_1(inner.fold(1, |n, &size| n.saturating_mul(size)))
     }
 
+    /// Units that only one share can own, whole blocks included.
+    pub(crate) fn run(&self) -> usize {
+        self.grain().get().saturating_mul(self.together.get())
+    }
+
     /// How many shares `cores` cores make of it: at least 1, at most one per grain.
     pub(crate) fn shares(&self, cores: usize) -> NonZeroUsize {
-        at_least_1(cores.min(self.count() / self.grain()))
+        at_least_1(cores.min(ceil_div(self.count() / self.grain(), self.together)))
     }
 
     /// The units of share `i` of `shares`, whole grains.
     pub(crate) fn share(&self, shares: NonZeroUsize, i: usize) -> Range<usize> {
-        let grain = self.grain();
-        let grains = split(self.count() / grain, shares, i);
-        grains.start.saturating_mul(grain.get())..grains.end.saturating_mul(grain.get())
+        let (grain, count) = (self.grain(), self.count());
+        let runs = split(ceil_div(count / grain, self.together), shares, i);
+        let unit = |run: usize| run.saturating_mul(self.together.get()).saturating_mul(grain.get()).min(count);
+        unit(runs.start)..unit(runs.end)
     }
 
     /// The elements that a run of whole grains reaches, from the first to one past the last.

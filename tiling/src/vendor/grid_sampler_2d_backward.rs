@@ -6,11 +6,17 @@
 use core::num::NonZeroUsize;
 
 use super::{
-    SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, floor_to, spread,
-    usable,
+    Factor, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound,
+    floor_to, spread, usable,
 };
 use crate::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
-use crate::{Dtype, Operator};
+use crate::{Bound, Dtype, Operator};
+
+/// Bytes of the unified buffer that the tiling leaves alone.
+const RESERVED: usize = 2048;
+
+/// Bytes that the cast leaves alone beside them.
+const CAST_RESERVED: usize = 20_480;
 
 /// More channels go to the AICPU.
 const MOST_CHANNELS: usize = 2048;
@@ -49,14 +55,14 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     let align_c = ceil_to(problem.c, if key <= 2 { 8 } else { 16 });
     let (divisor, extra, group) = buffers(problem.interpolation, problem.c, align_c);
 
-    let can = usable(machine.ub_bytes, 2048);
+    let can = usable(machine.ub_bytes, RESERVED);
     let extra = if kind == Kind::Simt { 0 } else { extra };
     let factor = floor_to(can.saturating_sub(extra) / divisor, 256) / 4;
     if factor == 0 {
-        let want = extra.saturating_add(divisor.get().saturating_mul(256)).saturating_add(2048 + TILING_OBJECT);
+        let want = extra.saturating_add(divisor.get().saturating_mul(256)).saturating_add(RESERVED + TILING_OBJECT);
         return Err(VendorError::UbInsufficient { got: machine.ub_bytes, want });
     }
-    let cast_element = can.saturating_sub(20_480) / 3 / 2;
+    let cast_element = can.saturating_sub(CAST_RESERVED) / 3 / 2;
 
     let cores = if problem.dtype == Dtype::F32 || on_950 { machine.vector_cores } else { 1 };
     let plane = problem.ho.checked_mul(problem.wo).ok_or(VendorError::TooLarge)?;
@@ -81,7 +87,31 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
         }
         Kind::Aiv | Kind::Simd => SYSTEM_WORKSPACE,
     };
-    Ok(VendorPlan::new(Operator::GridSampler2dBackward, key, used, workspace).with(&[
+    let points_at_once = Factor {
+        name: "ubFactorElement",
+        value: factor,
+        step: 64,
+        step_bytes: divisor.get().saturating_mul(256),
+        beside: (RESERVED + TILING_OBJECT).saturating_add(extra),
+        limit: machine.ub_bytes,
+    };
+    let cast_at_once = Factor {
+        name: "castElement",
+        value: cast_element,
+        step: 1,
+        step_bytes: 6,
+        beside: RESERVED + TILING_OBJECT + CAST_RESERVED,
+        limit: machine.ub_bytes,
+    };
+    let casts = kind == Kind::Aiv && halves;
+    let bound = if casts { Bound::Vendor } else { core_bound(used, machine.vector_cores) };
+    let factors = [Some(points_at_once), casts.then_some(cast_at_once)];
+    let plan = VendorPlan::new(Operator::GridSampler2dBackward, key, used, workspace).because(bound, factors);
+    let plan = match kind {
+        Kind::Aiv if halves => plan.keeping("input_grad in f32", &["zero", "compute", "cast"]),
+        _ => plan.keeping("index and value of each thread", &["compute"]),
+    };
+    Ok(plan.with(&[
         ("batch", problem.n),
         ("pNumPerCore", each),
         ("tailPNum", tail),

@@ -5,7 +5,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan};
+use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, core_bound};
 use crate::im2col_backward::Problem;
 use crate::{Dtype, Operator};
 
@@ -35,7 +35,8 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
         problem.stride.map(NonZeroUsize::get),
     );
     let ([ph, pw], [column_h, column_w]) = (problem.padding, problem.columns);
-    Ok(VendorPlan::new(OPERATOR, key, block_dim, SYSTEM_WORKSPACE).with(&[
+    let bound = core_bound(block_dim, machine.vector_cores);
+    Ok(VendorPlan::new(OPERATOR, key, block_dim, SYSTEM_WORKSPACE).because(bound, [None; 2]).with(&[
         ("total", total),
         ("H", problem.h),
         ("W", problem.w),

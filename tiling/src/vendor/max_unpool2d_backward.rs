@@ -3,7 +3,7 @@
 //! Rows that fit the unified buffer are loaded whole; else a thread gathers each element. Older generations run a compiled
 //! gather whose tiling is not published.
 
-use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, spread};
+use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound, spread};
 use crate::max_unpool2d_backward::Problem;
 use crate::{Dtype, Operator};
 
@@ -21,6 +21,7 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     if matches!(problem.dtype, Dtype::F64 | Dtype::Bf16 | Dtype::C64 | Dtype::C128) {
         return Err(VendorError::NoKernel { operator: OPERATOR, dtype: problem.dtype });
     }
+    let bound = |used| core_bound(used, machine.vector_cores);
     let row = |elements: usize, size: usize| ceil_to(elements.saturating_mul(size), 32);
     let planes = problem.n.checked_mul(problem.c).ok_or(VendorError::TooLarge)?;
     let axis = problem.out_h.checked_mul(problem.out_w).ok_or(VendorError::TooLarge)?;
@@ -30,7 +31,7 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
 
     if rows <= machine.ub_bytes && axis <= 65_535 && inner > 32 && axis / inner.max(1) < 32 {
         let [used, each, tail] = spread(planes, machine.vector_cores);
-        return Ok(VendorPlan::new(OPERATOR, 1320, used, SYSTEM_WORKSPACE).with(&[
+        return Ok(VendorPlan::new(OPERATOR, 1320, used, SYSTEM_WORKSPACE).because(bound(used), [None; 2]).with(&[
             ("usedCoreNum", used),
             ("perCoreNum", each),
             ("tailCoreNum", tail),
@@ -46,7 +47,7 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     let threads = if results.div_ceil(1024) < machine.vector_cores / 2 { 512 } else { 1024 };
     let each = if results < threads { results } else { results.div_ceil(machine.vector_cores.max(1)) };
     let used = results.div_ceil(each.max(1));
-    Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE).with(&[
+    Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE).because(bound(used), [None; 2]).with(&[
         ("usedCoreNum", used),
         ("perCoreNum", each),
         ("tailCoreNum", results.saturating_sub(each.saturating_mul(used.saturating_sub(1)))),

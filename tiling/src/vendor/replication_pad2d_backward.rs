@@ -6,8 +6,8 @@
 use core::num::NonZeroUsize;
 
 use super::{
-    SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, floor_to, spread,
-    usable,
+    Factor, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound,
+    floor_to, spread, usable,
 };
 use crate::replication_pad2d_backward::Problem;
 use crate::{Dtype, Operator};
@@ -84,7 +84,17 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     };
     let workspace =
         per_core.checked_mul(used).and_then(|w| w.checked_add(SYSTEM_WORKSPACE)).ok_or(VendorError::TooLarge)?;
-    Ok(VendorPlan::new(OPERATOR, key, used, workspace).with(&[
+    let at_once = Factor {
+        name: "ubFactorElement",
+        value: factor,
+        step: run / if halves { 2 } else { 4 },
+        step_bytes: divisor.get().saturating_mul(run),
+        beside: RESERVED + TILING_OBJECT,
+        limit: machine.ub_bytes,
+    };
+    let bound = core_bound(used, machine.vector_cores);
+    let plan = VendorPlan::new(OPERATOR, key, used, workspace).because(bound, [Some(at_once), None]);
+    Ok(plan.keeping("edges of each core", &["compute"]).with(&[
         ("batch", problem.n),
         ("channel", problem.c),
         ("height", height),

@@ -52,8 +52,9 @@ impl Plan {
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if self.common.target.vector_bytes >= 16 {
-            if images < cores && self.planes_nest() {
-                let (route, step, most) = if self.blocks().get() > 1 {
+            let blocks = self.blocks().get() > 1;
+            if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
+                let (route, step, most) = if blocks {
                     (Route::Blocks, 1, p.n.saturating_mul(self.blocks().get()))
                 } else {
                     (Route::Bands, p.n, p.n.saturating_mul((p.hi / BAND_ROWS).min(self.points())))
@@ -79,6 +80,16 @@ impl Plan {
     /// Whether any cut between planes of `input_grad`, and between points of `grid_grad`, cuts their elements too.
     fn planes_nest(&self) -> bool {
         self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
+    }
+
+    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. A whole block of channels
+    /// always can, so images of whole copies are enough; points of bands are cut anywhere.
+    fn cuts_blocks(&self, blocks: bool) -> bool {
+        let p = &self.problem;
+        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere();
+        let planes = !p.want_input_grad || self.input_grad_units(2).cuts_anywhere();
+        let points = !p.want_grid_grad || self.point_units().cuts_anywhere();
+        if blocks { images } else { planes && points }
     }
 
     fn fits_limit(&self, route: Route, shares: usize) -> bool {
@@ -145,9 +156,9 @@ impl Plan {
         let (block, size) = (self.common.target.block_bytes, self.problem.dtype.size());
         let channels = self.problem.c.min(CHANNEL_BLOCK.get());
         let pairs = points.checked_mul(2)?;
-        let grad_output = buffer_bytes(points, size, block)?.checked_mul(channels)?;
+        let grad_output = self.common.row_bytes(points, size)?.checked_mul(channels)?;
         let sums = if self.blocks().get() > 1 { buffer_bytes(pairs, self.sums_dtype().size(), block)? } else { 0 };
-        buffer_bytes(pairs, size, block)?.checked_mul(2)?.checked_add(grad_output)?.checked_add(sums)
+        self.common.row_bytes(pairs, size)?.checked_mul(2)?.checked_add(grad_output)?.checked_add(sums)
     }
 
     /// Points of the largest tile, whole chunks if it holds one.

@@ -1,0 +1,78 @@
+//! What a tiling is for, and by which scheme.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use ubtile_tiling::{Edition, Product, TargetSpec};
+
+use super::HOST;
+use super::values::{Named, of_names};
+
+/// One product line, or one SoC of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Products {
+    /// That line.
+    One(Product),
+    /// All of them, side by side.
+    All,
+}
+
+impl Products {
+    const ALL: &'static str = "all";
+
+    fn from_name(name: &str) -> Option<Self> {
+        if name == Self::ALL { Some(Self::All) } else { Product::from_name(name).map(Self::One) }
+    }
+}
+
+/// Whose tiling it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheme {
+    /// ubtile's own: every operator, every target, deterministic
+    Native,
+    /// The vendor's published tiling, field by field
+    Vendor,
+}
+
+/// Options that say where a problem is planned.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlaceArgs {
+    /// The SoC that the tiling is for: a built-in one, or a file that ends with .toml
+    #[arg(long, value_name = "SOC|FILE.toml", conflicts_with = "target")]
+    pub(crate) soc: Option<String>,
+    /// The product line: its rules, and its usual SoC unless --soc or --target says another machine; `all` compares them
+    #[arg(long, value_parser = of_names(Product::ALL.map(Product::name).into_iter().chain([Products::ALL]), Products::from_name))]
+    pub(crate) product: Option<Products>,
+    /// The host or the bare-metal machine that the tiling is for [default: host, where no SoC is asked for]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(targets()))]
+    pub(crate) target: Option<String>,
+    /// Whose tiling [default: on a SoC the vendor's where it is published for an AI Core kernel, else native]
+    #[arg(long, value_enum)]
+    pub(crate) scheme: Option<Scheme>,
+    /// Plan it as well where the product does not take it
+    #[arg(long)]
+    pub(crate) unsupported: bool,
+    /// Edition of the vendor's documents; `any` takes what one of them takes
+    #[arg(long, default_value = "any", value_parser = of_names(Edition::ALL.map(Edition::name), Edition::from_name))]
+    pub(crate) edition: Edition,
+    /// Cores that the tiling may use [default: the machine's]
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<NonZeroUsize>,
+    /// The most workspace that the tiling may ask for
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) workspace_limit: Option<usize>,
+    /// Change a number: local_bytes (memory that a tile fits), a size of the tile as `plan` names it (tile_rows, ...,
+    /// ubFactorElement), of a SoC also ub_bytes, and deterministic=1
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<Named<usize>>,
+    /// Also write plan.json, plan.txt and charts of the workspace to that folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+pub(super) fn targets() -> impl Iterator<Item = &'static str> {
+    std::iter::once(HOST).chain(TargetSpec::BARE_METAL.map(|(name, _)| name))
+}

@@ -1,0 +1,207 @@
+//! From a problem and a machine to a report: which scheme, its tiling, its workspace.
+
+use ubtile_tiling::{Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
+
+use super::aclnn;
+use super::means::{means, on_ai_core};
+use super::report::{ChoiceReport, PhaseReport, Plan, PriceReport, RegionReport, TargetReport, TilingData, phases};
+use crate::args::{Attributes, PlaceArgs, Scheme};
+use crate::error::Error;
+use crate::output::TensorReport;
+use crate::place::{OnSoc, Place, Settings, host_rules};
+use crate::problem::{Known, problem};
+
+/// Plans a problem on a machine. With `compare`, a machine that does not take it is a result, not an error.
+pub(super) fn make(
+    attributes: &Attributes,
+    known: &Known,
+    place: &Place,
+    args: &PlaceArgs,
+    compare: bool,
+) -> Result<Plan, Error> {
+    let contract = place.contract(args);
+    let (problem, refusal) = match problem(attributes, known, &contract) {
+        Ok(described) => (described.problem, None),
+        Err(refusal) if args.unsupported || compare => {
+            (problem(attributes, known, &host_rules(args.edition))?.problem, Some(refusal.to_string()))
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    let vendor_route = contract.product.and_then(|product| problem.vendor_route(product, contract.edition));
+    let spec = place.spec();
+    let mut report = Plan {
+        soc: if let Place::Soc(on) = place { Some(on.soc.name().into()) } else { None },
+        scheme: None,
+        tiling_key: None,
+        block_dim: None,
+        workspace_bytes: None,
+        kernel_workspace_bytes: None,
+        aclnn_workspace_bytes: None,
+        workspace_regions: Vec::new(),
+        tiling_data: None,
+        operator: problem.operator().name(),
+        product: contract.product.map(|product| product.name()),
+        edition: contract.edition.name(),
+        supported: refusal.is_none(),
+        reason: refusal,
+        route: None,
+        vendor_route: vendor_route.map(Route::name),
+        target: TargetReport {
+            name: place.name().into(),
+            cores: spec.cores,
+            local_bytes: spec.local_bytes,
+            block_bytes: spec.block_bytes,
+            vector_bytes: spec.vector_bytes,
+        },
+        tensors: problem.tensors().map(|slot| TensorReport::of_slot(&slot)).collect(),
+        early_success: problem.early_success().map(|why| why.to_string()),
+        phases: Vec::new(),
+        choices: Vec::new(),
+        prices: Vec::new(),
+        means: Vec::new(),
+        aclnn: None,
+    };
+    if !report.supported && !args.unsupported {
+        return Ok(report);
+    }
+    let settings = Settings::new(args)?;
+    match place {
+        Place::Target { .. } => {
+            if args.scheme == Some(Scheme::Vendor) {
+                return Err(Error::Unusable(
+                    "the vendor's tilings are for SoCs: name one with --soc or --product".into(),
+                ));
+            }
+            report.native(&native(&problem, place, args, &settings)?, &settings);
+        }
+        Place::Soc(on) => on_soc(&mut report, &problem, on, place, args, &settings)?,
+    }
+    Ok(report)
+}
+
+/// The native plan with the sizes of tiles that were asked for.
+fn native(problem: &Problem, place: &Place, args: &PlaceArgs, settings: &Settings<'_>) -> Result<TilingPlan, Error> {
+    let unusable = |e: ubtile_tiling::PlanError| Error::Unusable(e.to_string());
+    let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(args.workspace_limit)).map_err(unusable)?;
+    settings.tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
+}
+
+fn on_soc(
+    report: &mut Plan,
+    problem: &Problem,
+    on: &OnSoc,
+    place: &Place,
+    args: &PlaceArgs,
+    settings: &Settings<'_>,
+) -> Result<(), Error> {
+    let on_ai_core = on_ai_core(problem, &on.spec);
+    report.route = Some(if on_ai_core { Route::AiCore.name() } else { "aicpu, not modelled" });
+    match vendor(problem, on, args.scheme, report.vendor_route == Some(Route::AiCore.name()))? {
+        Some(plan) => {
+            if let Some(name) = settings.native_only() {
+                let line = format!("--set {name} is of the native scheme: add --scheme native, or set ub_bytes");
+                return Err(Error::Usage(line));
+            }
+            let fits = |plan: VendorPlan, (name, value): &(&str, usize)| plan.with_factor(name, *value);
+            let plan = settings.tile.iter().try_fold(plan, fits).map_err(|e| Error::Unusable(e.to_string()))?;
+            report.vendor(&plan, on, args, settings)?;
+        }
+        None if on_ai_core => {
+            report.native(&native(problem, place, args, settings)?, settings);
+            report.means = means(problem, &on.spec);
+        }
+        None => {
+            let why = format!("{} has no AI Core path for these dtypes: the AICPU runs them", on.soc.name());
+            report.reason.get_or_insert(why);
+        }
+    }
+    if let Ok(device) = &on.device {
+        let native =
+            on_ai_core.then(|| ubtile_tiling::plan(problem, &on.spec, &settings.options(args.workspace_limit)));
+        let native_bytes = native.and_then(Result::ok).map(|plan| plan.workspace_bytes());
+        if let Some((graph, aclnn)) = aclnn::call(problem, device, native_bytes) {
+            report.aclnn_workspace_bytes = Some(graph.bytes());
+            report.kernel_workspace_bytes = graph.kernel_workspace_bytes();
+            report.aclnn = Some(aclnn);
+        }
+    }
+    Ok(())
+}
+
+/// The vendor's tiling if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for.
+fn vendor(
+    problem: &Problem,
+    on: &OnSoc,
+    scheme: Option<Scheme>,
+    on_ai_core: bool,
+) -> Result<Option<VendorPlan>, Error> {
+    if scheme == Some(Scheme::Native) || scheme.is_none() && !on_ai_core {
+        return Ok(None);
+    }
+    let machine = match &on.device {
+        Ok(device) => device.machine(),
+        Err(_) if scheme.is_none() => None,
+        Err(unknown) => return Err(Error::Unusable(format!("{}: {unknown}", on.soc.name()))),
+    };
+    let Some(machine) = machine else {
+        if scheme.is_none() {
+            return Ok(None);
+        }
+        let (operator, soc) = (problem.operator().vendor_name(), on.soc.name());
+        return Err(Error::Unusable(format!("the vendor has published no tiling of {operator} for {soc}")));
+    };
+    match vendor_plan(problem, &machine) {
+        Ok(plan) => Ok(Some(plan)),
+        Err(VendorError::NotPublished { .. } | VendorError::NoWork) if scheme.is_none() => Ok(None),
+        Err(error) => Err(Error::Unusable(error.to_string())),
+    }
+}
+
+impl Plan {
+    fn native(&mut self, plan: &TilingPlan, settings: &Settings<'_>) {
+        self.scheme = Some("native");
+        self.block_dim = Some(plan.block_dim());
+        self.workspace_bytes = Some(plan.workspace_bytes());
+        self.workspace_regions = plan.workspace().regions().iter().map(RegionReport::new).collect();
+        self.target.local_bytes = plan.target().local_bytes;
+        self.phases = phases(plan);
+        self.choices = plan.choices().map(|choice| ChoiceReport::new(&choice, &settings.tile)).collect();
+        self.prices = plan.prices().map(PriceReport::new).collect();
+    }
+
+    fn vendor(
+        &mut self,
+        plan: &VendorPlan,
+        on: &OnSoc,
+        args: &PlaceArgs,
+        settings: &Settings<'_>,
+    ) -> Result<(), Error> {
+        let bytes = plan.kernel_workspace_bytes();
+        if let Some(limit) = args.workspace_limit.filter(|limit| *limit < bytes) {
+            let over = bytes - limit;
+            let line = format!(
+                "workspace-limit {limit}: the vendor's kernel takes {bytes} bytes, {over} more; \
+                                --scheme native fits any limit"
+            );
+            return Err(Error::Unusable(line));
+        }
+        self.scheme = Some("vendor");
+        self.tiling_key = Some(plan.tiling_key());
+        self.block_dim = Some(plan.block_dim());
+        self.workspace_bytes = Some(bytes);
+        self.target.local_bytes = on.device.as_ref().map_or(self.target.local_bytes, |device| device.ub_bytes);
+        let names = plan.phases();
+        let phase = |name: &&'static str| PhaseReport {
+            name,
+            shares: plan.block_dim(),
+            tiles: None,
+            most_tiles_in_a_share: None,
+            largest_tile_bytes: None,
+        };
+        self.phases = names.iter().map(phase).collect();
+        self.workspace_regions = plan.regions().map(|region| RegionReport::new(&region)).collect();
+        self.choices = plan.choices().map(|choice| ChoiceReport::new(&choice, &settings.tile)).collect();
+        self.tiling_data = Some(TilingData(*plan));
+        Ok(())
+    }
+}

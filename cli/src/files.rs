@@ -1,0 +1,48 @@
+//! Files that appear when they are complete: a temporary one in the same folder takes the name in the end.
+
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::error::Error;
+
+/// A temporary file beside the one that is wanted.
+pub(crate) fn temporary(path: &Path) -> Result<NamedTempFile, Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ubtile-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file: whoever the umask allows.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder).map_err(|e| {
+        // The library adds the temporary name, which would only puzzle.
+        let cause = e.to_string();
+        let cause = cause.split(" at path ").next().unwrap_or_default();
+        Error::file(path, format_args!("cannot be written: {cause}"))
+    })
+}
+
+/// Gives a complete temporary file its name.
+pub(crate) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::file(path, format_args!("cannot be written: {e}"));
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+/// Writes texts to files of a folder, which is made if it is not there: all of them, or none.
+pub(crate) fn write_all(folder: &Path, texts: &[(String, String)]) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, e))?;
+    let mut written = Vec::new();
+    for (name, text) in texts {
+        let path = folder.join(name);
+        let mut file = temporary(&path)?;
+        file.write_all(text.as_bytes()).map_err(|e| Error::file(&path, format_args!("cannot be written: {e}")))?;
+        written.push((file, path));
+    }
+    written.into_iter().try_for_each(|(file, path)| keep(file, &path))
+}

@@ -1,0 +1,271 @@
+//! A profiler's list of calls (`op_summary_*.csv`): which rows call one of the four operators, and the command line that says
+//! the same.
+//!
+//! Rows name kernels, so their shapes may be those inside of a call: channels last for the grid sampler, flattened planes for max
+//! unpooling. Attributes are not in the list; those of a column `Attributes`, written as on the command line, are taken.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use csv::StringRecord;
+use ubtile_tiling::{Dtype, Operator};
+
+use crate::error::Error;
+
+/// A list.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    /// Distinct calls in the order of their first rows.
+    pub(crate) calls: Vec<Call>,
+    /// Rows that call something else.
+    pub(crate) skipped_rows: usize,
+}
+
+/// A distinct call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The line of its first row.
+    pub(crate) line: u64,
+    pub(crate) name: String,
+    /// How many rows it has.
+    pub(crate) count: usize,
+    /// What they took together.
+    pub(crate) device_us: Option<f64>,
+    /// The command line, or why there is none.
+    pub(crate) words: Result<Vec<String>, String>,
+    /// What the row does not say.
+    pub(crate) assumed: Vec<String>,
+}
+
+/// What of a row says what is called.
+struct Row {
+    name: String,
+    kind: String,
+    inputs: Vec<Vec<usize>>,
+    dtypes: Vec<String>,
+    outputs: Vec<Vec<usize>>,
+    attributes: Vec<String>,
+}
+
+impl Summary {
+    /// Reads a list.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let unreadable = |e: csv::Error| Error::file(path, e);
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).map_err(unreadable)?;
+        let columns = Columns::find(reader.headers().map_err(unreadable)?).map_err(|e| Error::file(path, e))?;
+        let mut summary = Self { calls: Vec::new(), skipped_rows: 0 };
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let row = columns.row(&record).map_err(|e| Error::file(path, format_args!("line {line}: {e}")))?;
+            let Some(operator) = row.operator() else {
+                summary.skipped_rows += 1;
+                continue;
+            };
+            let device_us = columns.get(&record, columns.duration).and_then(|text| text.parse().ok());
+            let (mut assumed, words) = (Vec::new(), row.words(operator));
+            let words = words.map(|(words, more)| {
+                assumed = more;
+                words
+            });
+            let key = format!("{words:?}");
+            if let Some(call) = known.get(&key).and_then(|&i| summary.calls.get_mut(i)) {
+                call.count += 1;
+                call.device_us = call.device_us.zip(device_us).map(|(sum, more)| sum + more);
+            } else {
+                known.insert(key, summary.calls.len());
+                summary.calls.push(Call { line, name: row.name, count: 1, device_us, words, assumed });
+            }
+        }
+        Ok(summary)
+    }
+}
+
+/// Where the columns are that matter.
+struct Columns {
+    name: Option<usize>,
+    kind: usize,
+    inputs: usize,
+    dtypes: usize,
+    outputs: Option<usize>,
+    attributes: Option<usize>,
+    duration: Option<usize>,
+}
+
+impl Columns {
+    fn find(header: &StringRecord) -> Result<Self, String> {
+        let find = |name: &str| header.iter().position(|column| column.trim().eq_ignore_ascii_case(name));
+        let needed = |name: &str| find(name).ok_or_else(|| format!("has no column '{name}'"));
+        Ok(Self {
+            name: find("Op Name"),
+            kind: needed("OP Type")?,
+            inputs: needed("Input Shapes")?,
+            dtypes: needed("Input Data Types")?,
+            outputs: find("Output Shapes"),
+            attributes: find("Attributes"),
+            duration: find("Task Duration(us)"),
+        })
+    }
+
+    /// A cell; lists come with a second pair of quotation marks.
+    fn get<'a>(&self, record: &'a StringRecord, column: Option<usize>) -> Option<&'a str> {
+        let text = record.get(column?)?.trim().trim_matches('"').trim();
+        (!text.is_empty() && text != "N/A").then_some(text)
+    }
+
+    fn row(&self, record: &StringRecord) -> Result<Row, String> {
+        let text = |column| self.get(record, column).unwrap_or_default();
+        let kind = text(Some(self.kind)).to_owned();
+        Ok(Row {
+            name: self.get(record, self.name).unwrap_or(&kind).to_owned(),
+            inputs: shapes(text(Some(self.inputs)))?,
+            dtypes: text(Some(self.dtypes)).split(';').map(|name| name.trim().to_owned()).collect(),
+            outputs: shapes(text(self.outputs))?,
+            attributes: text(self.attributes).split_whitespace().map(str::to_owned).collect(),
+            kind,
+        })
+    }
+}
+
+/// Shapes with `;` between them and `,` between sizes.
+fn shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
+    let size = |size: &str| size.trim().parse().map_err(|_| format!("'{text}' is no list of shapes as 2,3;4"));
+    let shape = |shape: &str| {
+        if shape.trim().is_empty() { Ok(Vec::new()) } else { shape.split(',').map(size).collect() }
+    };
+    if text.is_empty() { Ok(Vec::new()) } else { text.split(';').map(shape).collect() }
+}
+
+/// A dtype as profilers write it.
+fn dtype(text: &str) -> Option<Dtype> {
+    let name = text.trim().trim_start_matches("DT_").to_ascii_lowercase();
+    Some(match name.as_str() {
+        "float" | "float32" => Dtype::F32,
+        "float16" | "half" => Dtype::F16,
+        "bfloat16" => Dtype::Bf16,
+        "double" | "float64" => Dtype::F64,
+        "int8" => Dtype::I8,
+        "uint8" => Dtype::U8,
+        "int16" => Dtype::I16,
+        "int32" => Dtype::I32,
+        "int64" => Dtype::I64,
+        "complex64" => Dtype::C64,
+        "complex128" => Dtype::C128,
+        other => return Dtype::from_name(other),
+    })
+}
+
+impl Row {
+    /// The operator that is called; kernels that others call too count only when the name says so.
+    fn operator(&self) -> Option<Operator> {
+        let by_name = |operator: &Operator| [operator.name(), operator.vendor_name()].contains(&self.kind.as_str());
+        if let Some(operator) = Operator::ALL.iter().copied().find(by_name) {
+            return Some(operator);
+        }
+        match self.kind.as_str() {
+            "GridSampler2DGrad" => Some(Operator::GridSampler2dBackward),
+            "PadV3GradReplicate" => Some(Operator::ReplicationPad2dBackward),
+            "Col2im" => Some(Operator::Im2colBackward),
+            "PadV3Grad" | "GatherElements" | "GatherElementsV2" => {
+                Operator::ALL.into_iter().find(|operator| self.name.contains(operator.vendor_name()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The command line that says the same, and what it assumes.
+    fn words(&self, operator: Operator) -> Result<(Vec<String>, Vec<String>), String> {
+        let input = |i: usize| self.inputs.get(i).ok_or_else(|| format!("input {i} has no shape"));
+        let mut assumed = Vec::new();
+        let mut words: Vec<String> = ["ubtile", "plan", operator.name()].map(String::from).into();
+        let mut say = |name: &str, shape: &[usize]| {
+            let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
+            words.extend(["--shape".to_owned(), format!("{name}={}", sizes.join(","))]);
+        };
+        let mut index_dtype = None;
+        let mut derived = Vec::new();
+        let given = |option: &str| self.attributes.iter().any(|word| word.split('=').next() == Some(option));
+        match operator {
+            Operator::GridSampler2dBackward => {
+                let (gradient, image, grid) = (input(0)?, input(1)?, input(2)?);
+                say("grad_output", &channels_first(gradient, grid));
+                say("input", &if is_last(gradient, grid) { first(image) } else { image.clone() });
+                say("grid", grid);
+                if !given("--interpolation") && !given("--padding-mode") && !given("--align-corners") {
+                    assumed.push("bilinear, zeros, align-corners false".into());
+                }
+            }
+            Operator::MaxUnpool2dBackward => {
+                let of_call = self.kind != "GatherElements" && self.kind != "GatherElementsV2";
+                let at = if of_call && self.inputs.len() > 2 { 2 } else { 1 };
+                // A kernel gathers from planes that are flattened.
+                let flat = |shape: &Vec<usize>| match shape.as_slice() {
+                    &[n, c, plane] if !of_call => vec![n, c, 1, plane],
+                    other => other.to_vec(),
+                };
+                say("grad_output", &flat(input(0)?));
+                say("indices", &flat(input(at)?));
+                index_dtype = self.dtypes.get(at).and_then(|name| dtype(name));
+            }
+            Operator::ReplicationPad2dBackward => {
+                say("grad_output", input(0)?);
+                if !given("--padding") {
+                    let image = self.outputs.first().filter(|shape| shape.len() == input(0).map_or(0, Vec::len));
+                    let image = image.ok_or(
+                        "the padding does not follow without output shapes: add --padding to a column Attributes",
+                    )?;
+                    let added = |i: usize| {
+                        let size =
+                            |shape: &Vec<usize>| shape.len().checked_sub(i).and_then(|at| shape.get(at)).copied();
+                        let (padded, own) = (size(input(0).ok()?)?, size(image)?);
+                        Some(padded as i64 - own as i64)
+                    };
+                    let [width, height] = [added(1), added(2)].map(Option::unwrap_or_default);
+                    let padding = format!("{},{},{},{}", width / 2, width - width / 2, height / 2, height - height / 2);
+                    assumed.push(format!("padding {padding}, as only the sums of both sides follow from the shapes"));
+                    derived.extend(["--padding".to_owned(), padding]);
+                }
+            }
+            Operator::Im2colBackward => {
+                let missing: Vec<_> =
+                    ["--input-size", "--kernel-size"].into_iter().filter(|name| !given(name)).collect();
+                if !missing.is_empty() {
+                    return Err(format!("the list does not say {}: add a column Attributes", missing.join(" ")));
+                }
+                match input(0)?.as_slice() {
+                    // NC1HWC0.
+                    &[n, blocks, taps, columns, block] => say("grad_output", &[n, blocks * block * taps, columns]),
+                    other => say("grad_output", other),
+                }
+            }
+        }
+        let first_dtype = self.dtypes.first().map(String::as_str).unwrap_or_default();
+        let of_all = dtype(first_dtype).ok_or_else(|| format!("'{first_dtype}' is no dtype of these operators"))?;
+        words.extend(["--dtype".to_owned(), of_all.name().to_owned()]);
+        if let Some(index) = index_dtype {
+            words.extend(["--dtype".to_owned(), format!("indices={}", index.name())]);
+        }
+        words.extend(derived);
+        words.extend(self.attributes.iter().cloned());
+        Ok((words, assumed))
+    }
+}
+
+/// Whether the sizes of the grid are second and third of an image, so that channels are last.
+fn is_last(gradient: &[usize], grid: &[usize]) -> bool {
+    let sizes = grid.get(1..3);
+    gradient.get(2..4) != sizes && gradient.get(1..3) == sizes
+}
+
+fn channels_first(gradient: &[usize], grid: &[usize]) -> Vec<usize> {
+    if is_last(gradient, grid) { first(gradient) } else { gradient.to_vec() }
+}
+
+/// Channels from the end to the front.
+fn first(shape: &[usize]) -> Vec<usize> {
+    match *shape {
+        [n, h, w, c] => vec![n, c, h, w],
+        _ => shape.to_vec(),
+    }
+}

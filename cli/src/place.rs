@@ -1,0 +1,203 @@
+//! Which machine a problem is planned for, with what the options change about it.
+
+use std::num::NonZeroUsize;
+
+use ubtile_sim::aclnn::Device;
+use ubtile_sim::product::{Bytes, Soc, Unknown};
+use ubtile_tiling::{Edition, PlanOptions, Product, TargetSpec};
+
+use crate::args::{ContractArgs, HOST, PlaceArgs, Products};
+use crate::error::Error;
+use crate::soc::soc;
+
+/// A machine.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// The host, or a bare-metal one.
+    Target {
+        /// Its name on the command line.
+        name: String,
+        /// What the planner knows of it.
+        spec: TargetSpec,
+    },
+    /// An Ascend.
+    Soc(Box<OnSoc>),
+}
+
+/// An Ascend, with the options applied.
+#[derive(Debug)]
+pub(crate) struct OnSoc {
+    pub(crate) soc: Soc,
+    /// Whose rules hold.
+    pub(crate) product: Product,
+    /// As the native scheme sees it.
+    pub(crate) spec: TargetSpec,
+    /// As the vendor's tilings and aclnn see it.
+    pub(crate) device: Result<Device, Unknown>,
+}
+
+impl Place {
+    /// The machines that the options ask for; several for `--product all`.
+    pub(crate) fn all(args: &PlaceArgs, threads: NonZeroUsize) -> Result<Vec<Self>, Error> {
+        let settings = Settings::new(args)?;
+        let on_soc = |soc, product| Ok(Self::Soc(Box::new(OnSoc::new(soc, product, args, &settings)?)));
+        match (&args.soc, &args.target, args.product) {
+            (Some(_), _, Some(Products::All)) | (_, Some(_), Some(Products::All)) => {
+                Err(Error::Usage("--product all brings its own machines: leave --soc and --target out".into()))
+            }
+            (None, None, Some(Products::All)) => {
+                Product::ALL.into_iter().map(|product| on_soc(soc(Soc::usual(product))?, Some(product))).collect()
+            }
+            (Some(name), _, product) => {
+                let product = product.and_then(|p| if let Products::One(p) = p { Some(p) } else { None });
+                Ok(vec![on_soc(soc(name)?, product)?])
+            }
+            (None, None, Some(Products::One(product))) => Ok(vec![on_soc(soc(Soc::usual(product))?, Some(product))?]),
+            (None, target, _) => {
+                let name = target.as_deref().unwrap_or(HOST);
+                settings.no_soc()?;
+                let known = TargetSpec::from_name(name).filter(|_| name != HOST);
+                let mut spec = known.unwrap_or(TargetSpec::host(threads.get()));
+                spec.cores = args.cores.map_or(spec.cores, NonZeroUsize::get);
+                Ok(vec![Self::Target { name: name.into(), spec }])
+            }
+        }
+    }
+
+    /// Whose rules hold there.
+    pub(crate) fn contract(&self, args: &PlaceArgs) -> ContractArgs {
+        let product = match (self, args.product) {
+            (Self::Soc(on), _) => Some(on.product),
+            (Self::Target { .. }, Some(Products::One(product))) => Some(product),
+            (Self::Target { .. }, _) => None,
+        };
+        ContractArgs { product, edition: args.edition }
+    }
+
+    /// The machine's name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Target { name, .. } => name,
+            Self::Soc(on) => on.soc.name(),
+        }
+    }
+
+    /// As the native scheme sees it.
+    pub(crate) const fn spec(&self) -> &TargetSpec {
+        match self {
+            Self::Target { spec, .. } => spec,
+            Self::Soc(on) => &on.spec,
+        }
+    }
+}
+
+impl OnSoc {
+    fn new(soc: Soc, product: Option<Product>, args: &PlaceArgs, settings: &Settings) -> Result<Self, Error> {
+        let lines = soc.version.products.get().map_err(|e| unknown(&soc, &e))?;
+        let Some(product) = product.or_else(|| lines.first().copied()) else {
+            return Err(Error::Unusable(format!("{}: {} is empty", soc.name(), soc.version.products.key())));
+        };
+        if !lines.contains(&product) {
+            let lines: Vec<_> = lines.iter().map(|line| line.name()).collect();
+            let problem = format!("--product {product}: {} is a SoC of {}", soc.name(), lines.join(", "));
+            return Err(Error::Usage(problem));
+        }
+        let mut spec = soc.target_spec().map_err(|e| unknown(&soc, &e))?;
+        let mut device = Device::of(&soc);
+        if let Some(cores) = args.cores.map(NonZeroUsize::get) {
+            let most = spec.cores;
+            if cores > most {
+                let over = cores - most;
+                let name = soc.name();
+                let line = format!("cores {cores} is {over} more than the {most} vector cores of {name}; {most} fits");
+                return Err(Error::Unusable(line));
+            }
+            spec.cores = cores;
+        }
+        if let Some(ub) = settings.ub_bytes {
+            let reserved = size(*soc.ub.bytes.get().map_err(|e| unknown(&soc, &e))?).saturating_sub(spec.local_bytes);
+            spec.local_bytes = ub.saturating_sub(reserved);
+        }
+        if let Some(local) = settings.local_bytes.filter(|local| *local > spec.local_bytes) {
+            let (most, name) = (spec.local_bytes, soc.name());
+            let over = local - most;
+            let line =
+                format!("local_bytes {local} is {over} more than the {most} that {name} leaves a kernel; {most} fits");
+            return Err(Error::Unusable(line));
+        }
+        if let Ok(device) = &mut device {
+            device.product = product;
+            device.edition = args.edition;
+            device.cores = spec.cores;
+            device.ub_bytes = settings.ub_bytes.unwrap_or(device.ub_bytes);
+            device.deterministic = settings.deterministic.unwrap_or(false);
+        }
+        Ok(Self { soc, product, spec, device })
+    }
+}
+
+fn unknown(soc: &Soc, error: &Unknown) -> Error {
+    Error::Unusable(format!("{}: {error}", soc.name()))
+}
+
+fn size(Bytes(bytes): Bytes) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// What `--set` changes.
+#[derive(Debug, Default)]
+pub(crate) struct Settings<'a> {
+    local_bytes: Option<usize>,
+    ub_bytes: Option<usize>,
+    deterministic: Option<bool>,
+    /// Sizes of tiles by name.
+    pub(crate) tile: Vec<(&'a str, usize)>,
+}
+
+impl<'a> Settings<'a> {
+    pub(crate) fn new(args: &'a PlaceArgs) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        for setting in &args.set {
+            match (setting.name.as_str(), setting.value) {
+                ("local_bytes", bytes) => settings.local_bytes = Some(bytes),
+                ("ub_bytes", bytes) => settings.ub_bytes = Some(bytes),
+                ("deterministic", on @ (0 | 1)) => settings.deterministic = Some(on == 1),
+                ("deterministic", _) => return Err(Error::Usage("--set deterministic: 0 or 1".into())),
+                (name, value) if name.starts_with("tile_") || name == FACTOR => settings.tile.push((name, value)),
+                (other, _) => {
+                    let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement can be set";
+                    return Err(Error::Usage(format!("--set {other}: {names}")));
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    /// What the native planner is asked for.
+    pub(crate) const fn options(&self, workspace_limit: Option<usize>) -> PlanOptions {
+        PlanOptions { workspace_limit, local_bytes: self.local_bytes }
+    }
+
+    /// Whether something is set that only the native scheme has.
+    pub(crate) fn native_only(&self) -> Option<&str> {
+        let tile = self.tile.iter().map(|(name, _)| *name).find(|name| *name != FACTOR);
+        if self.local_bytes.is_some() { Some("local_bytes") } else { tile }
+    }
+
+    fn no_soc(&self) -> Result<(), Error> {
+        let name = match self {
+            Self { ub_bytes: Some(_), .. } => "ub_bytes",
+            Self { deterministic: Some(_), .. } => "deterministic",
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(format!("--set {name}: only a SoC has it; name one with --soc or --product")))
+    }
+}
+
+/// The size of the vendor's tiles.
+const FACTOR: &str = "ubFactorElement";
+
+/// The rules of every edition and no product.
+pub(crate) const fn host_rules(edition: Edition) -> ContractArgs {
+    ContractArgs { product: None, edition }
+}

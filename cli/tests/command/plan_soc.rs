@@ -1,0 +1,280 @@
+//! `ubtile plan` for Ascends: the support matrix row by row, the vendor's tilings, overrides, charts, comparisons and lists.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+use ubtile_tiling::{Dtype, Operator, Product, Route, support_table};
+
+use crate::{fails, json, ok, refuses};
+
+fn plan(args: &str) -> Value {
+    json(Path::new("."), &format!("plan {args}"))
+}
+
+/// A small problem of the operator, within every limit.
+const fn problem(operator: Operator) -> &'static str {
+    match operator {
+        Operator::GridSampler2dBackward => "grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2",
+        Operator::MaxUnpool2dBackward => "max-unpool2d-backward --shape self=2,3,16,16 --output-size 32,32",
+        Operator::ReplicationPad2dBackward => {
+            "replication-pad2d-backward --shape grad_output=2,3,18,19 --padding 1,1,2,2"
+        }
+        Operator::Im2colBackward => {
+            "im2col-backward --shape grad_output=2,27,256 --input-size 16,16 --kernel-size 3,3 --padding 1,1"
+        }
+    }
+}
+
+const GRID_SAMPLER: &str = problem(Operator::GridSampler2dBackward);
+
+#[test]
+fn every_cell_of_the_support_matrix() {
+    for row in support_table() {
+        for product in Product::ALL {
+            let (cell, args) = (row.on(product), problem(row.operator));
+            let args = format!("{args} --dtype {} --product {product}", row.dtype);
+            let Some(route) = cell.route else {
+                let line = fails(Path::new("."), &format!("plan {args}"), 3);
+                assert!(line.contains("161002"), "{args}: {line}");
+                let anyway = plan(&format!("{args} --unsupported"));
+                assert_eq!((&anyway["supported"], &anyway["aclnn"]), (&json!(false), &Value::Null), "{args}");
+                continue;
+            };
+            let plan = plan(&args);
+            let on_ai_core = route == Route::AiCore;
+            assert_eq!((&plan["supported"], &plan["vendor_route"]), (&json!(true), &json!(route.name())), "{args}");
+            assert!(plan["aclnn_workspace_bytes"].as_u64().unwrap() > 0, "{args}");
+            let generation = match product {
+                Product::Ascend950 => 950,
+                Product::AtlasInference | Product::AtlasTraining => 1,
+                _ => 2,
+            };
+            let published = match (row.operator, generation) {
+                (_, 1) | (Operator::ReplicationPad2dBackward, 950) => false,
+                (Operator::GridSampler2dBackward | Operator::ReplicationPad2dBackward, 2) | (_, 950) => on_ai_core,
+                _ => false,
+            };
+            // What no unit of an AI Core computes.
+            let aicpu = matches!(row.dtype, Dtype::F64 | Dtype::C64 | Dtype::C128)
+                || row.dtype == Dtype::Bf16 && generation == 1;
+            let scheme = if published {
+                json!("vendor")
+            } else if aicpu {
+                Value::Null
+            } else {
+                json!("native")
+            };
+            assert_eq!(plan["scheme"], scheme, "{args}");
+            let route = if aicpu { "aicpu, not modelled" } else { "aicore" };
+            assert_eq!(plan["route"], route, "{args}");
+            assert_eq!(plan["tiling_data"].is_object(), published, "{args}");
+            assert_eq!(plan["block_dim"].is_u64(), !aicpu, "{args}");
+            if published {
+                assert_eq!(plan["workspace_bytes"], plan["kernel_workspace_bytes"], "{args}");
+            }
+            let explicit = format!("plan {args} --scheme vendor");
+            if published {
+                assert_eq!(json(Path::new("."), &explicit)["tiling_key"], plan["tiling_key"], "{args}");
+            } else {
+                assert!(!fails(Path::new("."), &explicit, 3).is_empty());
+            }
+            if !aicpu {
+                let native = json(Path::new("."), &format!("plan {args} --scheme native"));
+                assert_eq!((&native["scheme"], &native["tiling_key"]), (&json!("native"), &Value::Null), "{args}");
+                let local = native["target"]["local_bytes"].as_u64().unwrap();
+                assert!(native["phases"][0]["largest_tile_bytes"].as_u64().unwrap() <= local, "{args}");
+                assert_eq!(local, if generation == 2 { 184 << 10 } else { 248 << 10 }, "{args}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_published_rows() {
+    let plan = plan(&format!("{GRID_SAMPLER} --soc Ascend910B1"));
+    assert_eq!((&plan["tiling_key"], &plan["block_dim"]), (&json!(1), &json!(48)));
+    assert_eq!((&plan["workspace_bytes"], &plan["kernel_workspace_bytes"]), (&json!(16_777_216), &json!(16_777_216)));
+    let data = &plan["tiling_data"];
+    let fields =
+        [("pNumPerCore", 2), ("tailPNum", 32), ("ubFactorElement", 832), ("group", 1), ("castElement", 28_864)];
+    for (name, value) in fields {
+        assert_eq!(data[name], value, "{name}");
+    }
+
+    // The other row is of a machine that is none of the products: a file describes it.
+    let folder = tempdir().unwrap();
+    let machine = "inherits = \"Ascend910B1\"\n[cores]\nvector = 64\n[ub]\nbytes = \"256 KiB\"\n";
+    fs::write(folder.path().join("wide.toml"), machine).unwrap();
+    let args =
+        "plan replication-pad2d-backward --shape grad_output=1,1,64,64 --padding 1,1,0,0 --dtype f16 --soc wide.toml";
+    let plan = json(folder.path(), args);
+    assert_eq!((&plan["soc"], &plan["tiling_key"], &plan["block_dim"]), (&json!("wide"), &json!(2101), &json!(64)));
+    let data = &plan["tiling_data"];
+    for (name, value) in [("ubFactorElement", 18_944), ("wCalCount", 32), ("workspacePerCore", 128)] {
+        assert_eq!(data[name], value, "{name}");
+    }
+    assert_eq!(plan["kernel_workspace_bytes"], 16_785_408);
+}
+
+#[test]
+fn product_files_that_are_wrong_name_file_and_key() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("bad.toml"), "inherits = \"Ascend910B1\"\n[ub]\nbytes = -1\n").unwrap();
+    let line = fails(folder.path(), &format!("plan {GRID_SAMPLER} --soc bad.toml"), 3);
+    assert!(line.contains("bad.toml:3") && line.contains("ub.bytes"), "{line}");
+    fs::write(folder.path().join("less.toml"), "[cores]\nai = 3\n").unwrap();
+    let line = fails(folder.path(), &format!("plan {GRID_SAMPLER} --soc less.toml"), 3);
+    assert!(line.contains("less: version.products is unknown"), "{line}");
+}
+
+#[test]
+fn overrides_that_are_illegal_say_what_would_fit() {
+    let says = |more: &str, line: &str| refuses(Path::new("."), &format!("plan {GRID_SAMPLER} {more}"), 3, line);
+    says("--soc Ascend910B1 --cores 50", "cores 50 is 2 more than the 48 vector cores of Ascend910B1; 48 fits");
+    says(
+        "--soc Ascend910B1 --set ubFactorElement=896",
+        "ubFactorElement 896 takes 207776 bytes of local memory, 11168 more than the 196608 there are; 832 fits",
+    );
+    says("--soc Ascend910B1 --set ubFactorElement=65", "ubFactorElement 65 is no multiple of 64; 64 fits");
+    says(
+        "--soc Ascend910B1 --scheme native --set local_bytes=188417",
+        "local_bytes 188417 is 1 more than the 188416 that Ascend910B1 leaves a kernel; 188416 fits",
+    );
+    says("--set tile_points=65", "tile_points 65 is 1 more than the 64 there are; 64 fits");
+    let line =
+        "workspace-limit 0: the vendor's kernel takes 16777216 bytes, 16777216 more; --scheme native fits any limit";
+    says("--soc Ascend910B1 --workspace-limit 0", line);
+    let line = fails(Path::new("."), &format!("plan {GRID_SAMPLER} --soc Ascend910B1 --set ub_bytes=18079"), 3);
+    assert!(line.contains("18080 bytes: 1 more"), "{line}");
+    assert_eq!(
+        plan(&format!("{GRID_SAMPLER} --soc Ascend910B1 --set ub_bytes=18080"))["tiling_data"]["ubFactorElement"],
+        64
+    );
+
+    // What the refusals offer is taken.
+    let set = plan(&format!("{GRID_SAMPLER} --soc Ascend910B1 --cores 7 --set ubFactorElement=64"));
+    assert_eq!((&set["block_dim"], &set["tiling_data"]["ubFactorElement"]), (&json!(7), &json!(64)));
+    assert_eq!(set["choices"][1]["bound"], "set");
+    let set = plan(&format!("{GRID_SAMPLER} --set tile_points=10 --cores 1"));
+    assert_eq!(set["phases"][0]["tiles"], 2 * 7, "64 points of each image");
+    let fixed = plan(&format!("{GRID_SAMPLER} --soc Ascend910B1 --set deterministic=1"));
+    assert_eq!((&fixed["block_dim"], &fixed["tiling_data"]["isDeterministic"]), (&json!(2), &json!(1)));
+
+    let usage = |more: &str| fails(Path::new("."), &format!("plan {GRID_SAMPLER} {more}"), 2);
+    assert!(usage("--set ub_bytes=1").contains("only a SoC has it"));
+    assert!(usage("--soc Ascend910B1 --set tile_points=1").contains("add --scheme native"));
+    assert!(usage("--soc Ascend910B1 --target host").contains("cannot be used with"));
+    assert!(usage("--soc Ascend910B1 --product atlas-a3").contains("Ascend910B1 is a SoC of atlas-a2"));
+    assert!(usage("--soc Ascend910B1 --set speed=1").contains("local_bytes, ub_bytes"));
+}
+
+#[test]
+fn products_are_compared() {
+    let plans = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --format json"));
+    let plans: Value = serde_json::from_str(&plans).unwrap();
+    let plans = plans.as_array().unwrap();
+    let products: Vec<_> = plans.iter().map(|plan| plan["product"].as_str().unwrap()).collect();
+    assert_eq!(products, Product::ALL.map(Product::name));
+    for plan in plans {
+        assert_eq!(plan["schema"], "ubtile.plan.v1");
+        let refused = ["atlas-inference", "atlas-200i-a2"].contains(&plan["product"].as_str().unwrap());
+        assert_eq!(plan["supported"], !refused);
+        assert_eq!((plan["scheme"].is_null(), plan["reason"].is_string()), (refused, refused), "{plan}");
+    }
+    let table = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all"));
+    for product in products {
+        assert!(table.contains(&format!("| {product} ")), "{table}");
+    }
+    // What no product could take is an error as ever.
+    let wrong = "plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=3,8,8,2 --product all";
+    assert!(fails(Path::new("."), wrong, 3).contains("161002"));
+}
+
+#[test]
+fn products_that_lack_something_are_planned_without_it() {
+    let unpool = problem(Operator::MaxUnpool2dBackward);
+    let gather = |product: &str| {
+        let plan = plan(&format!("{unpool} --product {product} --scheme native"));
+        let means = plan["means"].as_array().unwrap().clone();
+        let how =
+            |name: &str| means.iter().find(|mean| mean["name"] == name).unwrap()["how"].as_str().unwrap().to_owned();
+        (how("copies"), how("gather"))
+    };
+    let (copies, gathers) = gather("atlas-training");
+    assert!(copies.starts_with("whole blocks of 32 bytes") && gathers.starts_with("by the scalar unit"), "{gathers}");
+    let (copies, gathers) = gather("atlas-a2");
+    assert_eq!((copies.as_str(), gathers.as_str()), ("from and to any byte", "by the gather instruction"));
+    // Eight cells of F32 are a block, and rows of five cells begin inside of one.
+    let pad = "replication-pad2d-backward --shape self=1,3,7,5 --padding 1,1,1,1 --scheme native";
+    let shares =
+        |product: &str, cores: usize| plan(&format!("{pad} --product {product} --cores {cores}"))["block_dim"].clone();
+    assert_eq!((shares("atlas-a2", 40), shares("atlas-training", 32)), (json!(21), json!(3)));
+}
+
+#[test]
+fn folders_get_a_report_and_a_chart() {
+    let folder = tempdir().unwrap();
+    let text = ok(folder.path(), &format!("plan {GRID_SAMPLER} --dtype f16 --soc Ascend910B1 --output out/new"));
+    let file = |name: &str| fs::read_to_string(folder.path().join("out/new").join(name)).unwrap();
+    assert_eq!(file("plan.txt"), text);
+    let plan: Value = serde_json::from_str(&file("plan.json")).unwrap();
+    let chart = file("workspace.svg");
+    assert!(chart.starts_with("<svg ") && chart.ends_with("</svg>\n"));
+    let regions =
+        plan["workspace_regions"].as_array().unwrap().len() + plan["aclnn"]["regions"].as_array().unwrap().len();
+    assert_eq!(chart.matches("<rect ").count(), regions + 1, "one box for each region, and the page");
+    ok(folder.path(), &format!("plan {GRID_SAMPLER} --product all --output all"));
+    for name in ["plan.json", "plan.txt", "workspace-atlas-a2.svg", "workspace-ascend-950.svg"] {
+        assert!(folder.path().join("all").join(name).exists(), "{name}");
+    }
+    fs::write(folder.path().join("file"), "").unwrap();
+    assert!(fails(folder.path(), &format!("plan {GRID_SAMPLER} --output file"), 3).contains("file: "));
+}
+
+#[test]
+fn lists_of_calls_are_planned_in_one_go() {
+    let folder = tempdir().unwrap();
+    let list = "\
+Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes,Attributes
+aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,1.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
+aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,2.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
+aclnnMaxUnpool2dBackward_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
+aclnnGather_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
+x,PadV3GradReplicate,1,\"\"\"1,1,64,64;8\"\"\",FLOAT16;INT64,\"\"\"1,1,64,62\"\"\",
+x,im2col-backward,1,\"2,27,256\",DT_BF16,,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1\"
+x,Col2im,1,\"2,2,9,256,16\",FLOAT,,
+MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
+";
+    fs::write(folder.path().join("op_summary.csv"), list).unwrap();
+    let calls = json(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
+    assert_eq!(calls["skipped_rows"], 2);
+    let calls = calls["calls"].as_array().unwrap();
+    let lines: Vec<_> = calls.iter().map(|call| call["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [2, 4, 6, 7, 8]);
+    assert_eq!((&calls[0]["count"], &calls[0]["device_us"]), (&json!(2), &json!(4.0)));
+    let keys: Vec<_> = calls.iter().map(|call| call["plan"]["tiling_key"].clone()).collect();
+    assert_eq!(keys, [json!(1), Value::Null, json!(2101), Value::Null, Value::Null]);
+    assert_eq!(calls[1]["plan"]["tensors"][1], json!({"name": "indices", "dtype": "i32", "shape": [2, 3, 1, 64]}));
+    assert!(calls[4]["error"].as_str().unwrap().contains("--kernel-size"));
+    // The command that it names gives the same plan.
+    for call in calls.iter().filter(|call| call["error"].is_null()) {
+        let command = call["command"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
+        let alone = json(folder.path(), &format!("{command} --soc Ascend910B1"));
+        assert_eq!(alone["choices"], call["plan"]["choices"], "{command}");
+        assert_eq!(alone["aclnn_workspace_bytes"], call["plan"]["aclnn_workspace_bytes"], "{command}");
+    }
+    let text = ok(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
+    assert!(
+        text.contains("- line 6: assumed padding 1,1,0,0") && text.contains("2 rows call something else"),
+        "{text}"
+    );
+
+    fs::write(folder.path().join("none.csv"), "OP Type,Input Shapes,Input Data Types\nMatMul,,\n").unwrap();
+    refuses(folder.path(), "plan --calls none.csv", 3, "none.csv: none of its 1 rows calls one of the four operators");
+    fs::write(folder.path().join("bad.csv"), "OP Type,Input Shapes,Input Data Types\nCol2im,\"2,x\",FLOAT\n").unwrap();
+    refuses(folder.path(), "plan --calls bad.csv", 3, "bad.csv: line 2: '2,x' is no list of shapes as 2,3;4");
+    fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    refuses(folder.path(), "plan --calls other.csv", 3, "other.csv: has no column 'OP Type'");
+}

@@ -1,10 +1,11 @@
 //! A model of the Ascend AI Core.
 //!
 //! What a product is stands in data files, not in code: see [`product`]. What its cores run is a [`program`], and [`text`] is how people
-//! write it. What a call of the vendor's library becomes on a product, and the workspace that takes: [`aclnn`].
+//! write it; [`exec`] computes its values. What a call of the vendor's library becomes on a product, and the workspace that takes: [`aclnn`].
 #![forbid(unsafe_code)]
 
 pub mod aclnn;
+pub mod exec;
 pub mod product;
 pub mod program;
 pub mod text;

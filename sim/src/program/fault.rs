@@ -5,6 +5,7 @@ use std::fmt;
 use super::Program;
 use super::isa::Field;
 use super::source::{BufferId, NodeId, TensorId};
+use super::step::FlagAt;
 
 /// An instruction that cannot be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub enum FaultKind {
         /// What it must be a multiple of.
         align: u32,
     },
+    /// A flag is set again that nobody has waited for yet.
+    FlagSetTwice(FlagAt),
     /// A run without data got to a read that states no assumption.
     NoAssumption,
 }
@@ -91,6 +94,9 @@ impl Fault {
             }
             FaultKind::MisalignedGlobal { tensor: id, offset, align } => {
                 format!("offset {offset} of {} is no multiple of {align}", tensor(id))
+            }
+            FaultKind::FlagSetTwice(FlagAt { from, to, id }) => {
+                format!("flag {} {} {id} is set again before anybody waited for it", from.name(), to.name())
             }
             FaultKind::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
         };

@@ -1,0 +1,185 @@
+//! One step.
+
+use super::lanes::{self, Row};
+use super::memory::{Global, index};
+use super::{cast, float, integer, movement, permute, reduce};
+use crate::product::Element;
+use crate::program::{
+    Action, FaultKind, OperandAt, Part, PlaceAt, Program, Step, UnaryOp, VectorOp, VectorStep, WriteStep, is_float,
+    size_of,
+};
+
+/// Does to memory what a step does; `local` is the UB of its core. Flags, barriers and the like do nothing, and reads are the
+/// walker's business.
+///
+/// # Errors
+/// The step reaches where it must not. Nothing is changed then, unless data say so in the middle of a gather or scatter.
+pub fn apply(program: &Program, step: &Step, local: &mut [u8], global: &mut Global) -> Result<(), FaultKind> {
+    program.check_step(step)?;
+    match &step.action {
+        Action::Transfer(transfer) => movement::transfer(transfer, local, global),
+        Action::Move(step) => movement::move_blocks(step, local),
+        Action::Vector(vector) => self::vector(program, vector, local)?,
+        Action::Transpose(step) => permute::transpose(step, local),
+        Action::Write(WriteStep { to, element, bits }) => {
+            let size = size_of(*element) as usize;
+            let (memory, at) = match to {
+                PlaceAt::Local(at) => (local, at.address as usize),
+                PlaceAt::Global(at) => (global.tensor_mut(at.tensor), index(at.offset)),
+            };
+            memory[at..at + size].copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn vector(program: &Program, step: &VectorStep, local: &mut [u8]) -> Result<(), FaultKind> {
+    match step.op {
+        VectorOp::Reduce(..) | VectorOp::ReduceBlock(..) | VectorOp::ReducePair(_) => reduce::reduce(step, local),
+        VectorOp::GatherMask(..) => permute::keep(step, local),
+        VectorOp::GatherBits(_) => {
+            permute::check_kept(program, step, local)?;
+            permute::keep(step, local);
+        }
+        VectorOp::Broadcast(_) => permute::broadcast(step, local),
+        VectorOp::Gather(_) => permute::gather(program, step, local)?,
+        VectorOp::GatherBlocks(_) => permute::gather_blocks(program, step, local)?,
+        VectorOp::Scatter(_) => permute::scatter(program, step, local)?,
+        _ => lane_by_lane(step, local),
+    }
+    Ok(())
+}
+
+/// Instructions that make a lane, or a bit, of the same lane of their operands.
+fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
+    let parts = step.op.parts();
+    let element = step.op.element();
+    let mut rows = [Row::ZERO; 3];
+    for repeat in 0..step.repeats {
+        let operand = |i: usize| -> (&Part, &OperandAt) { (&parts[i], &step.operands[i]) };
+        let load = |i: usize, row: &mut Row, local: &[u8]| {
+            let (part, operand) = operand(i);
+            lanes::load(step, part, operand, repeat, local, row);
+        };
+        let [to, a, b] = &mut rows;
+        match step.op {
+            VectorOp::Binary(op, _) => {
+                load(0, to, local);
+                load(1, a, local);
+                load(2, b, local);
+                if is_float(element) {
+                    let (mut target, mut left, mut right) = ([0.0; 128], [0.0; 128], [0.0; 128]);
+                    float::widen(element, a, &mut left);
+                    float::widen(element, b, &mut right);
+                    if parts[0].access == crate::program::Access::Update {
+                        float::widen(element, to, &mut target);
+                    }
+                    float::binary(op, &mut target, &left, &right);
+                    float::narrow(element, &target, to);
+                } else {
+                    integer::binary(element, op, to, a, b);
+                }
+            }
+            VectorOp::Unary(UnaryOp::Copy, _) => load(1, to, local),
+            VectorOp::Unary(op, _) => {
+                load(1, a, local);
+                if is_float(element) {
+                    let (mut target, mut left) = ([0.0; 128], [0.0; 128]);
+                    float::widen(element, a, &mut left);
+                    float::unary(op, &mut target, &left);
+                    float::narrow(element, &target, to);
+                } else {
+                    integer::unary(element, op, to, a);
+                }
+            }
+            VectorOp::WithScalar(op, _) => {
+                load(0, to, local);
+                load(1, a, local);
+                if is_float(element) {
+                    let (mut target, mut left) = ([0.0; 128], [0.0; 128]);
+                    float::widen(element, a, &mut left);
+                    float::widen(element, to, &mut target);
+                    float::with_scalar(op, &mut target, &left, float::scalar(element, step.scalar));
+                    float::narrow(element, &target, to);
+                } else {
+                    integer::with_scalar(element, op, to, a, step.scalar);
+                }
+            }
+            VectorOp::Duplicate(_) => {
+                let size = size_of(element) as usize;
+                to.0.chunks_exact_mut(size).for_each(|lane| lane.copy_from_slice(&step.scalar.to_le_bytes()[..size]));
+            }
+            VectorOp::Index(_) => index_lanes(step, element, repeat, to),
+            VectorOp::Cast { to: target, from, rounding } => {
+                load(1, a, local);
+                cast::cast(target, from, rounding, step.op.lanes() as usize, a, to);
+            }
+            VectorOp::Compare(..) | VectorOp::CompareScalar(..) => {
+                load(1, a, local);
+                if matches!(step.op, VectorOp::Compare(..)) {
+                    load(2, b, local);
+                }
+                let bits = compare(step, element, a, b);
+                lanes::store_bits(step, &step.operands[0], repeat, bits, local);
+                continue;
+            }
+            VectorOp::Select(_) | VectorOp::SelectScalar(_) => {
+                load(2, a, local);
+                let size = size_of(element) as usize;
+                if matches!(step.op, VectorOp::Select(_)) {
+                    load(3, b, local);
+                } else {
+                    b.0.chunks_exact_mut(size)
+                        .for_each(|lane| lane.copy_from_slice(&step.scalar.to_le_bytes()[..size]));
+                }
+                let bits = lanes::load_bits(step, &step.operands[1], repeat, local);
+                let lanes = to.0.chunks_exact_mut(size).zip(a.0.chunks_exact(size).zip(b.0.chunks_exact(size)));
+                for (lane, (to, (a, b))) in lanes.enumerate() {
+                    to.copy_from_slice(if bits >> lane & 1 == 1 { a } else { b });
+                }
+            }
+            // Handled by `vector`.
+            _ => return,
+        }
+        let (part, operand) = operand(0);
+        lanes::store(step, part, operand, repeat, to, local);
+    }
+}
+
+fn compare(step: &VectorStep, element: Element, a: &Row, b: &Row) -> u128 {
+    let (relation, scalar) = match step.op {
+        VectorOp::Compare(relation, _) => (relation, false),
+        VectorOp::CompareScalar(relation, _) => (relation, true),
+        _ => return 0,
+    };
+    if is_float(element) {
+        let (mut left, mut right) = ([0.0; 128], [0.0; 128]);
+        float::widen(element, a, &mut left);
+        float::widen(element, b, &mut right);
+        let number = float::scalar(element, step.scalar);
+        return float::compare(relation, &left, |lane| if scalar { number } else { right[lane] });
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the element is in the lowest bytes")]
+    let number = step.scalar as i32;
+    integer::compare(relation, a, |lane| if scalar { number } else { b.of::<i32>()[lane] })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "as the lanes round it")]
+fn index_lanes(step: &VectorStep, element: Element, repeat: u32, to: &mut Row) {
+    let lanes = step.op.lanes();
+    let first = u64::from(repeat) * u64::from(lanes);
+    if is_float(element) {
+        let mut wide = [0.0; 128];
+        let start = float::scalar(element, step.scalar);
+        for (lane, value) in (first..).zip(&mut wide) {
+            *value = start + lane as f32;
+        }
+        float::narrow(element, &wide, to);
+        return;
+    }
+    let size = size_of(element) as usize;
+    for (lane, to) in (first..).zip(to.0.chunks_exact_mut(size)) {
+        to.copy_from_slice(&step.scalar.wrapping_add(lane).to_le_bytes()[..size]);
+    }
+}

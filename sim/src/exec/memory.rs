@@ -1,0 +1,82 @@
+//! Memory of a run.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::program::{FaultKind, GlobalAt, PlaceAt, Program, TensorId};
+
+/// What fills memory that nobody has written: a NaN in each floating-point type, -1 in each signed one.
+pub const UNDEFINED: u8 = 0xff;
+
+/// Bytes, aligned for every element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    words: Vec<u128>,
+    len: usize,
+}
+
+impl Memory {
+    /// So many bytes, each the same.
+    #[must_use]
+    pub fn filled(len: usize, byte: u8) -> Self {
+        Self { words: vec![u128::from_ne_bytes([byte; 16]); len.div_ceil(16)], len }
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
+
+impl DerefMut for Memory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+/// Global memory: the tensors of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    tensors: Vec<Memory>,
+}
+
+impl Global {
+    /// The tensors as a kernel finds them, those that are given still undefined.
+    #[must_use]
+    pub fn new(program: &Program) -> Self {
+        let tensor = |tensor: &crate::program::Tensor| {
+            let len = usize::try_from(tensor.bytes()).unwrap_or(usize::MAX);
+            Memory::filled(len, if tensor.role.is_zeroed() { 0 } else { UNDEFINED })
+        };
+        Self { tensors: program.source().tensors.iter().map(tensor).collect() }
+    }
+
+    /// The bytes of a tensor; none where there is no such tensor.
+    #[must_use]
+    pub fn tensor(&self, tensor: TensorId) -> &[u8] {
+        self.tensors.get(usize::from(tensor.0)).map_or(&[], |memory| memory)
+    }
+
+    /// The same, to be changed.
+    pub fn tensor_mut(&mut self, tensor: TensorId) -> &mut [u8] {
+        self.tensors.get_mut(usize::from(tensor.0)).map_or(&mut [], |memory| memory)
+    }
+}
+
+/// An element at a place, in the lowest bytes.
+pub(super) fn read(local: &[u8], global: &Global, at: PlaceAt, size: usize) -> Result<u64, FaultKind> {
+    let (memory, start) = match at {
+        PlaceAt::Local(at) => (local, at.address as usize),
+        PlaceAt::Global(GlobalAt { tensor, offset }) => (global.tensor(tensor), index(offset)),
+    };
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&memory[start..start + size]);
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Positions of what is in memory fit in `usize`.
+pub(super) fn index(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
+}

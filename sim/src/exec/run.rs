@@ -1,0 +1,270 @@
+//! A program on all its cores.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+use super::apply::apply;
+use super::memory::{Global, Memory, UNDEFINED, read};
+use crate::program::{Action, Fault, FaultKind, FlagAt, NodeId, Pipe, Program, ReadStep, Step, Walker, size_of};
+
+/// Steps that wait in front of a pipe before the scalar unit stops handing out more.
+const QUEUE: usize = 32;
+
+/// Why a run stopped before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// An instruction cannot be carried out.
+    Fault(Fault),
+    /// Nothing can go on: who waits, where.
+    Deadlock(Vec<(u32, Pipe, NodeId)>),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl Halt {
+    /// What happened, with the names of the program.
+    #[must_use]
+    pub fn describe(&self, program: &Program) -> String {
+        match self {
+            Self::Fault(fault) => fault.describe(program),
+            Self::Deadlock(waiting) => {
+                let wait = |(core, pipe, node): &(u32, Pipe, NodeId)| {
+                    let line = crate::text::describe(program.source(), *node);
+                    format!("core {core}, {} at statement {}: {line}", pipe.name(), node.0)
+                };
+                let some = waiting.iter().take(4).map(wait).collect::<Vec<_>>().join("; ");
+                let more = waiting.len().saturating_sub(4);
+                let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+                format!("nothing can go on: {some}{more}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Deadlock(waiting) => write!(f, "nothing can go on: {} pipes wait", waiting.len()),
+        }
+    }
+}
+
+impl std::error::Error for Halt {}
+
+/// A core with its UB, queues and flags.
+#[derive(Clone, Debug)]
+struct Core<'p> {
+    walker: Walker<'p>,
+    local: Memory,
+    /// Of V, MTE2 and MTE3.
+    queues: [VecDeque<Step>; 3],
+    flags: BTreeSet<FlagAt>,
+    /// What the scalar unit has come to and cannot hand out or pass.
+    held: Option<Step>,
+    ended: bool,
+}
+
+/// A run of a program.
+#[derive(Clone, Debug)]
+pub struct Run<'p> {
+    program: &'p Program,
+    global: Global,
+    cores: Vec<Core<'p>>,
+}
+
+const fn queue(pipe: Pipe) -> Option<usize> {
+    match pipe {
+        Pipe::S => None,
+        Pipe::V => Some(0),
+        Pipe::Mte2 => Some(1),
+        Pipe::Mte3 => Some(2),
+    }
+}
+
+impl<'p> Run<'p> {
+    /// A run that has not begun.
+    #[must_use]
+    pub fn new(program: &'p Program, global: Global) -> Self {
+        let bytes = program.local_bytes() as usize;
+        let core = |core| Core {
+            walker: Walker::new(program, core),
+            local: Memory::filled(bytes, UNDEFINED),
+            queues: Default::default(),
+            flags: BTreeSet::new(),
+            held: None,
+            ended: false,
+        };
+        Self { program, global, cores: (0..program.source().cores).map(core).collect() }
+    }
+
+    /// Global memory as it is now.
+    #[must_use]
+    pub const fn global(&self) -> &Global {
+        &self.global
+    }
+
+    /// Whether all cores have come to their end.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.cores.iter().all(|core| core.ended && core.idle())
+    }
+
+    /// Whether a pipe of a core can go on now.
+    #[must_use]
+    pub fn ready(&self, core: u32, pipe: Pipe) -> bool {
+        let Some(this) = self.cores.get(core as usize) else { return false };
+        match queue(pipe) {
+            Some(queue) => match this.queues[queue].front().map(|step| &step.action) {
+                Some(Action::WaitFlag(flag)) => this.flags.contains(flag),
+                Some(_) => true,
+                None => false,
+            },
+            None => match this.held.as_ref().map(|step| &step.action) {
+                None => !this.ended,
+                Some(Action::WaitFlag(flag)) if flag.to == Pipe::S => this.flags.contains(flag),
+                Some(Action::Barrier(None)) => this.idle(),
+                Some(Action::SyncAll(_)) => self.cores.iter().all(Core::is_at_sync),
+                Some(action) => queue(action.pipe()).is_none_or(|queue| this.queues[queue].len() < QUEUE),
+            },
+        }
+    }
+
+    /// Lets a pipe that is ready go on by one step. The scalar unit hands the step to another pipe, or carries it out itself.
+    ///
+    /// # Errors
+    /// The step cannot be carried out.
+    pub fn advance(&mut self, core: u32, pipe: Pipe) -> Result<(), Fault> {
+        let Some(this) = self.cores.get_mut(core as usize) else { return Ok(()) };
+        let step = match queue(pipe) {
+            Some(queue) => this.queues[queue].pop_front(),
+            None => match this.held.take() {
+                Some(Step { action: Action::SyncAll(_), .. }) => {
+                    // All have come: each goes on by itself.
+                    self.cores.iter_mut().for_each(|core| core.held = None);
+                    return Ok(());
+                }
+                Some(Step { action: Action::Barrier(None), .. }) => return Ok(()),
+                Some(step) => return this.hand_out(self.program, &mut self.global, step),
+                None => match this.walker.step()? {
+                    Some(step) => return this.hand_out(self.program, &mut self.global, step),
+                    None => {
+                        this.ended = true;
+                        return Ok(());
+                    }
+                },
+            },
+        };
+        step.map_or(Ok(()), |step| this.carry_out(self.program, &mut self.global, step))
+    }
+
+    /// Runs to the end: core by core in program order, as far as flags and other cores allow.
+    ///
+    /// # Errors
+    /// An instruction cannot be carried out, or all wait.
+    pub fn finish(&mut self) -> Result<(), Halt> {
+        while !self.ended() {
+            let mut moved = false;
+            for core in 0..self.program.source().cores {
+                moved |= self.run_core(core)?;
+            }
+            if !moved {
+                return Err(Halt::Deadlock(self.waiting()));
+            }
+        }
+        Ok(())
+    }
+
+    /// As far as it goes; whether it went anywhere.
+    fn run_core(&mut self, core: u32) -> Result<bool, Fault> {
+        let mut moved = false;
+        loop {
+            let mut now = false;
+            // What is queued comes before what is not yet handed out.
+            for pipe in [Pipe::Mte2, Pipe::V, Pipe::Mte3] {
+                while self.ready(core, pipe) {
+                    self.advance(core, pipe)?;
+                    now = true;
+                }
+            }
+            if !now && self.ready(core, Pipe::S) {
+                self.advance(core, Pipe::S)?;
+                now = true;
+            }
+            if !now {
+                return Ok(moved);
+            }
+            moved = true;
+        }
+    }
+
+    /// Who waits, where.
+    fn waiting(&self) -> Vec<(u32, Pipe, NodeId)> {
+        let mut waiting = Vec::new();
+        for (number, core) in (0..).zip(&self.cores) {
+            waiting.extend(core.held.map(|step| (number, Pipe::S, step.node)));
+            for pipe in [Pipe::Mte2, Pipe::V, Pipe::Mte3] {
+                let first = queue(pipe).and_then(|queue| core.queues[queue].front());
+                waiting.extend(first.map(|step| (number, pipe, step.node)));
+            }
+        }
+        waiting
+    }
+}
+
+impl Core<'_> {
+    fn idle(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
+    }
+
+    fn is_at_sync(&self) -> bool {
+        matches!(self.held, Some(Step { action: Action::SyncAll(_), .. })) && self.idle()
+    }
+
+    fn hand_out(&mut self, program: &Program, global: &mut Global, step: Step) -> Result<(), Fault> {
+        let waits = match step.action {
+            Action::WaitFlag(flag) if flag.to == Pipe::S => !self.flags.contains(&flag),
+            Action::Barrier(None) | Action::SyncAll(_) => true,
+            _ => false,
+        };
+        match queue(step.action.pipe()) {
+            Some(queue) if self.queues[queue].len() < QUEUE => {
+                self.queues[queue].push_back(step);
+                Ok(())
+            }
+            None if !waits => self.carry_out(program, global, step),
+            _ => {
+                self.held = Some(step);
+                Ok(())
+            }
+        }
+    }
+
+    fn carry_out(&mut self, program: &Program, global: &mut Global, step: Step) -> Result<(), Fault> {
+        let core = self.walker.core();
+        let fault = |kind: FaultKind| Fault { core, node: step.node, kind };
+        match step.action {
+            Action::SetFlag(flag) => {
+                if !self.flags.insert(flag) {
+                    return Err(fault(FaultKind::FlagSetTwice(flag)));
+                }
+            }
+            Action::WaitFlag(flag) => {
+                self.flags.remove(&flag);
+            }
+            Action::Read(ReadStep { element, from, .. }) => {
+                program.check_step(&step).map_err(fault)?;
+                let bits = read(&self.local, global, from, size_of(element) as usize).map_err(fault)?;
+                if let Action::Read(read) = &step.action {
+                    self.walker.assign(read, bits);
+                }
+            }
+            _ => apply(program, &step, &mut self.local, global).map_err(fault)?,
+        }
+        Ok(())
+    }
+}

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod place;
+mod program;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -14,6 +15,7 @@ use ubtile_tiling::{Edition, Product};
 
 pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
+pub(crate) use program::{DisasmArgs, ProgramArgs, SimArgs};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 
@@ -38,6 +40,7 @@ Examples:
   ubtile ops
   ubtile run replication-pad2d-backward --in in.npz --out out.npz --padding 1,1,1,1
   ubtile plan max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112
+  ubtile sim --program add.tile --in in.npz --out out.npz
 
 Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a check failed.";
 
@@ -71,6 +74,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         calls: CallsArgs,
     },
+    /// Run a tile program on a model of an AI Core
+    #[command(after_help = program::SIM_EXAMPLES)]
+    Sim(SimArgs),
+    /// Check a tile program and print it in full: constants replaced, addresses of buffers stated
+    #[command(after_help = program::DISASM_EXAMPLES)]
+    Disasm(DisasmArgs),
 }
 
 const PRODUCTS_EXAMPLES: &str = "\

@@ -10,6 +10,7 @@ mod output;
 mod place;
 mod planning;
 mod problem;
+mod program;
 mod progress;
 mod soc;
 mod tensors;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
             let (attributes, args) = operator.split();
             commands::plan::run(&attributes, &args, cli.format)
         }
+        Some(Command::Sim(args)) => commands::sim::run(&args, cli.format),
+        Some(Command::Disasm(args)) => commands::disasm::run(&args, cli.format),
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
     };
     match result {

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use clap::ValueEnum;
 use comfy_table::{Row, Table, presets};
 use serde::Serialize;
-use ubtile_tiling::{Tensor, TensorDesc, TensorSlot};
+use ubtile_tiling::{TensorDesc, TensorSlot};
 
 use crate::error::Error;
 
@@ -89,18 +89,18 @@ pub(crate) fn table(header: impl Into<Row>, rows: impl IntoIterator<Item = impl 
 /// A tensor in a report.
 #[derive(Serialize)]
 pub(crate) struct TensorReport {
-    name: &'static str,
+    name: String,
     dtype: &'static str,
     shape: Vec<usize>,
 }
 
 impl TensorReport {
-    pub(crate) fn new(tensor: Tensor, desc: &TensorDesc) -> Self {
-        Self { name: tensor.name(), dtype: desc.dtype.name(), shape: desc.shape.as_slice().to_vec() }
+    pub(crate) fn new(name: &str, desc: &TensorDesc) -> Self {
+        Self { name: name.into(), dtype: desc.dtype.name(), shape: desc.shape.as_slice().to_vec() }
     }
 
     pub(crate) fn of_slot(slot: &TensorSlot) -> Self {
-        Self { name: slot.tensor.name(), dtype: slot.dtype.name(), shape: slot.shape.as_slice().to_vec() }
+        Self { name: slot.tensor.name().into(), dtype: slot.dtype.name(), shape: slot.shape.as_slice().to_vec() }
     }
 
     pub(crate) const fn dtype(&self) -> &'static str {
@@ -113,9 +113,8 @@ impl TensorReport {
 
     /// A table of them.
     pub(crate) fn table(tensors: &[Self]) -> String {
-        let rows = tensors
-            .iter()
-            .map(|Self { name, dtype, shape }| vec![(*name).to_owned(), (*dtype).to_owned(), sizes(shape)]);
+        let rows =
+            tensors.iter().map(|Self { name, dtype, shape }| vec![name.clone(), (*dtype).to_owned(), sizes(shape)]);
         table(["tensor", "dtype", "shape"], rows)
     }
 }

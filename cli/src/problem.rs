@@ -41,7 +41,7 @@ impl Known {
     pub(crate) fn in_file(operator: Operator, file: &mut Input) -> Result<Self, Error> {
         let mut tensors = Vec::new();
         for &tensor in inputs(operator) {
-            tensors.extend(file.desc(tensor)?.map(|desc| (tensor, desc)));
+            tensors.extend(file.desc(tensor.name())?.map(|desc| (tensor, desc)));
         }
         Ok(Self { tensors, source: Source::File { path: file.path().into(), names: file.names() } })
     }

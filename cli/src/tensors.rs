@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 use tempfile::NamedTempFile;
-use ubtile_tiling::{Dtype, Tensor, TensorDesc};
+use ubtile_tiling::{Dtype, TensorDesc};
 
 pub(crate) use buffer::Buffer;
 
@@ -108,18 +108,18 @@ impl Input {
     }
 
     /// Dtype and shape of a tensor; `None` where there is none of that name.
-    pub(crate) fn desc(&mut self, tensor: Tensor) -> Result<Option<TensorDesc>, Error> {
+    pub(crate) fn desc(&mut self, name: &str) -> Result<Option<TensorDesc>, Error> {
         match &mut self.file {
-            File::Npz(npz) => npz.desc(tensor.name()),
-            File::Safetensors(mapped) => mapped.desc(tensor.name()),
+            File::Npz(npz) => npz.desc(name),
+            File::Safetensors(mapped) => mapped.desc(name),
         }
     }
 
     /// The elements of a tensor that is there.
-    pub(crate) fn read(&mut self, tensor: Tensor) -> Result<Bytes, Error> {
+    pub(crate) fn read(&mut self, name: &str) -> Result<Bytes, Error> {
         match &mut self.file {
-            File::Npz(npz) => npz.read(tensor.name()).map(Bytes::Owned),
-            File::Safetensors(mapped) => mapped.read(tensor.name()),
+            File::Npz(npz) => npz.read(name).map(Bytes::Owned),
+            File::Safetensors(mapped) => mapped.read(name),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Input {
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored<'a> {
-    pub(crate) tensor: Tensor,
+    pub(crate) name: &'a str,
     /// Its dtype and shape; it is contiguous.
     pub(crate) desc: TensorDesc,
     pub(crate) bytes: &'a [u8],
@@ -143,12 +143,12 @@ pub(crate) struct Output {
 
 impl Output {
     /// Makes sure that the folder takes a file and the format each dtype, before anything is computed.
-    pub(crate) fn create(path: &Path, tensors: impl IntoIterator<Item = (Tensor, Dtype)>) -> Result<Self, Error> {
+    pub(crate) fn create<'a>(path: &Path, tensors: impl IntoIterator<Item = (&'a str, Dtype)>) -> Result<Self, Error> {
         let format = Format::of(path)?;
-        for (tensor, dtype) in tensors {
+        for (name, dtype) in tensors {
             if !format.stores(dtype) {
                 let other = if dtype == Dtype::Bf16 { ".safetensors" } else { ".npz" };
-                return Err(Error::tensor(path, tensor.name(), format_args!("is {dtype}: store it in a {other} file")));
+                return Err(Error::tensor(path, name, format_args!("is {dtype}: store it in a {other} file")));
             }
         }
         Ok(Self { path: path.into(), format, file: files::temporary(path)? })

@@ -26,7 +26,7 @@ fn program(name: &str) -> Program {
 
 /// Inputs of bytes that differ, all of them finite numbers in f16 and f32.
 fn inputs(program: &Program) -> Global {
-    let mut global = Global::new(program);
+    let mut global = Global::new(program).unwrap();
     for (i, tensor) in (0..).zip(&program.source().tensors) {
         let bytes = global.tensor_mut(TensorId(i));
         if tensor.role.is_given() {

@@ -53,7 +53,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let plan = planning::plan(&described.problem, &args.planning, threads.0)?;
     let slots: Vec<_> = described.problem.tensors().collect();
     let output = args.output.as_deref().map(|path| {
-        let dtypes = described.outputs.iter().map(|(tensor, desc)| (*tensor, desc.dtype));
+        let dtypes = described.outputs.iter().map(|(tensor, desc)| (tensor.name(), desc.dtype));
         Output::create(path, dtypes)
     });
     let output = output.transpose()?;
@@ -83,7 +83,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
         let _progress = Progress::new("writing the results");
         let stored = described.outputs.iter().filter_map(|&(tensor, desc)| {
             let (_, bytes) = outputs.iter().find(|(slot, _)| slot.tensor == tensor)?;
-            Some(Stored { tensor, desc, bytes })
+            Some(Stored { name: tensor.name(), desc, bytes })
         });
         output.save(&stored.collect::<Vec<_>>())?;
     }
@@ -96,7 +96,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
         threads: threads.0.get(),
         block_dim: plan.block_dim(),
         workspace_bytes: workspace.len(),
-        outputs: described.outputs.iter().map(|(tensor, desc)| TensorReport::new(*tensor, desc)).collect(),
+        outputs: described.outputs.iter().map(|(tensor, desc)| TensorReport::new(tensor.name(), desc)).collect(),
         out: args.output.as_ref().map(|path| path.display().to_string()),
         time_ms,
     };
@@ -105,7 +105,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
 
 fn read<'a>(file: &mut Input, slots: impl Iterator<Item = &'a TensorSlot>) -> Result<Vec<(TensorSlot, Bytes)>, Error> {
     let _progress = Progress::new(format!("reading {}", file.path().display()));
-    slots.map(|slot| Ok((*slot, file.read(slot.tensor)?))).collect()
+    slots.map(|slot| Ok((*slot, file.read(slot.tensor.name())?))).collect()
 }
 
 fn memory(bytes: usize) -> Result<Buffer, Error> {

@@ -114,12 +114,12 @@ pub(super) fn write(file: impl Write + Seek, tensors: &[Stored<'_>]) -> io::Resu
 
 fn write_members(file: impl Write + Seek, tensors: &[Stored<'_>]) -> Result<(), ZipError> {
     let mut archive = ZipWriter::new(file);
-    for Stored { tensor, desc, bytes } in tensors {
+    for Stored { name, desc, bytes } in tensors {
         let Some(descr) = npy::descr(desc.dtype) else { continue };
         // Four spare kilobytes for the header.
         let large = bytes.len() as u64 + 4096 > u64::from(u32::MAX);
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
-        archive.start_file(format!("{tensor}.npy"), options)?;
+        archive.start_file(format!("{name}.npy"), options)?;
         archive.write_all(&npy::header(descr, &desc.shape))?;
         archive.write_all(bytes)?;
     }

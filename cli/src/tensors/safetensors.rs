@@ -97,10 +97,10 @@ fn desc(info: &TensorInfo) -> Result<TensorDesc, String> {
 
 /// Whether tensors of that dtype can be stored.
 pub(super) fn stores(dtype: Dtype) -> bool {
-    name(dtype).is_some()
+    stored_as(dtype).is_some()
 }
 
-fn name(dtype: Dtype) -> Option<Name> {
+fn stored_as(dtype: Dtype) -> Option<Name> {
     DTYPES.iter().find(|(d, _)| *d == dtype).map(|(_, name)| *name)
 }
 
@@ -110,12 +110,12 @@ pub(super) fn write(mut file: impl Write, tensors: &[Stored<'_>]) -> io::Result<
     tensors.sort_by_key(|stored| std::cmp::Reverse(stored.desc.dtype.size()));
     let mut end = 0;
     let mut infos = Vec::new();
-    for Stored { tensor, desc, bytes } in &tensors {
-        let Some(dtype) = name(desc.dtype) else { continue };
+    for Stored { name, desc, bytes } in &tensors {
+        let Some(dtype) = stored_as(desc.dtype) else { continue };
         let data_offsets = (end, end + bytes.len());
         end += bytes.len();
         let shape = desc.shape.as_slice().to_vec();
-        infos.push((tensor.name().into(), TensorInfo { dtype, shape, data_offsets }));
+        infos.push(((*name).into(), TensorInfo { dtype, shape, data_offsets }));
     }
     let metadata = Metadata::new(None, infos).map_err(io::Error::other)?;
     let mut header = serde_json::to_vec(&metadata)?;

@@ -8,17 +8,20 @@ use crate::program::{FaultKind, GlobalAt, PlaceAt, Program, TensorId};
 pub const UNDEFINED: u8 = 0xff;
 
 /// Bytes, aligned for every element.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     words: Vec<u128>,
     len: usize,
 }
 
 impl Memory {
-    /// So many bytes, each the same.
+    /// So many bytes, each the same; `None` where there is not so much memory.
     #[must_use]
-    pub fn filled(len: usize, byte: u8) -> Self {
-        Self { words: vec![u128::from_ne_bytes([byte; 16]); len.div_ceil(16)], len }
+    pub fn filled(len: usize, byte: u8) -> Option<Self> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(len.div_ceil(16)).ok()?;
+        words.resize(len.div_ceil(16), u128::from_ne_bytes([byte; 16]));
+        Some(Self { words, len })
     }
 }
 
@@ -43,14 +46,14 @@ pub struct Global {
 }
 
 impl Global {
-    /// The tensors as a kernel finds them, those that are given still undefined.
+    /// The tensors as a kernel finds them, those that are given still undefined; `None` where there is not so much memory.
     #[must_use]
-    pub fn new(program: &Program) -> Self {
+    pub fn new(program: &Program) -> Option<Self> {
         let tensor = |tensor: &crate::program::Tensor| {
-            let len = usize::try_from(tensor.bytes()).unwrap_or(usize::MAX);
+            let len = usize::try_from(tensor.bytes()).ok()?;
             Memory::filled(len, if tensor.role.is_zeroed() { 0 } else { UNDEFINED })
         };
-        Self { tensors: program.source().tensors.iter().map(tensor).collect() }
+        program.source().tensors.iter().map(tensor).collect::<Option<_>>().map(|tensors| Self { tensors })
     }
 
     /// The bytes of a tensor; none where there is no such tensor.

@@ -5,7 +5,9 @@ use std::fmt;
 
 use super::apply::apply;
 use super::memory::{Global, Memory, UNDEFINED, read};
-use crate::program::{Action, Fault, FaultKind, FlagAt, NodeId, Pipe, Program, ReadStep, Step, Walker, size_of};
+use crate::program::{
+    Action, Fault, FaultKind, FlagAt, NodeId, Pipe, PlaceAt, Program, ReadStep, Step, Walker, WriteStep, size_of,
+};
 
 /// Steps that wait in front of a pipe before the scalar unit stops handing out more.
 const QUEUE: usize = 32;
@@ -60,6 +62,7 @@ impl std::error::Error for Halt {}
 #[derive(Clone, Debug)]
 struct Core<'p> {
     walker: Walker<'p>,
+    /// Empty before it begins and after its end.
     local: Memory,
     /// Of V, MTE2 and MTE3.
     queues: [VecDeque<Step>; 3],
@@ -72,9 +75,17 @@ struct Core<'p> {
 /// A run of a program.
 #[derive(Clone, Debug)]
 pub struct Run<'p> {
+    cores: Vec<Core<'p>>,
+    shared: Shared<'p>,
+}
+
+/// What all cores have in common.
+#[derive(Clone, Debug)]
+struct Shared<'p> {
     program: &'p Program,
     global: Global,
-    cores: Vec<Core<'p>>,
+    /// Bytes that steps read and wrote in global memory.
+    moved: (u64, u64),
 }
 
 const fn queue(pipe: Pipe) -> Option<usize> {
@@ -90,22 +101,28 @@ impl<'p> Run<'p> {
     /// A run that has not begun.
     #[must_use]
     pub fn new(program: &'p Program, global: Global) -> Self {
-        let bytes = program.local_bytes() as usize;
         let core = |core| Core {
             walker: Walker::new(program, core),
-            local: Memory::filled(bytes, UNDEFINED),
+            local: Memory::default(),
             queues: Default::default(),
             flags: BTreeSet::new(),
             held: None,
             ended: false,
         };
-        Self { program, global, cores: (0..program.source().cores).map(core).collect() }
+        let cores = (0..program.source().cores).map(core).collect();
+        Self { cores, shared: Shared { program, global, moved: (0, 0) } }
     }
 
     /// Global memory as it is now.
     #[must_use]
     pub const fn global(&self) -> &Global {
-        &self.global
+        &self.shared.global
+    }
+
+    /// Bytes that copies and the scalar unit have read and written in global memory so far.
+    #[must_use]
+    pub const fn moved(&self) -> (u64, u64) {
+        self.shared.moved
     }
 
     /// Whether all cores have come to their end.
@@ -149,9 +166,9 @@ impl<'p> Run<'p> {
                     return Ok(());
                 }
                 Some(Step { action: Action::Barrier(None), .. }) => return Ok(()),
-                Some(step) => return this.hand_out(self.program, &mut self.global, step),
+                Some(step) => return this.hand_out(&mut self.shared, step),
                 None => match this.walker.step()? {
-                    Some(step) => return this.hand_out(self.program, &mut self.global, step),
+                    Some(step) => return this.hand_out(&mut self.shared, step),
                     None => {
                         this.ended = true;
                         return Ok(());
@@ -159,7 +176,7 @@ impl<'p> Run<'p> {
                 },
             },
         };
-        step.map_or(Ok(()), |step| this.carry_out(self.program, &mut self.global, step))
+        step.map_or(Ok(()), |step| this.carry_out(&mut self.shared, step))
     }
 
     /// Runs to the end: core by core in program order, as far as flags and other cores allow.
@@ -169,7 +186,7 @@ impl<'p> Run<'p> {
     pub fn finish(&mut self) -> Result<(), Halt> {
         while !self.ended() {
             let mut moved = false;
-            for core in 0..self.program.source().cores {
+            for core in 0..self.shared.program.source().cores {
                 moved |= self.run_core(core)?;
             }
             if !moved {
@@ -196,6 +213,9 @@ impl<'p> Run<'p> {
                 now = true;
             }
             if !now {
+                if let Some(this) = self.cores.get_mut(core as usize).filter(|this| this.ended && this.idle()) {
+                    this.local = Memory::default();
+                }
                 return Ok(moved);
             }
             moved = true;
@@ -225,7 +245,7 @@ impl Core<'_> {
         matches!(self.held, Some(Step { action: Action::SyncAll(_), .. })) && self.idle()
     }
 
-    fn hand_out(&mut self, program: &Program, global: &mut Global, step: Step) -> Result<(), Fault> {
+    fn hand_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<(), Fault> {
         let waits = match step.action {
             Action::WaitFlag(flag) if flag.to == Pipe::S => !self.flags.contains(&flag),
             Action::Barrier(None) | Action::SyncAll(_) => true,
@@ -236,7 +256,7 @@ impl Core<'_> {
                 self.queues[queue].push_back(step);
                 Ok(())
             }
-            None if !waits => self.carry_out(program, global, step),
+            None if !waits => self.carry_out(shared, step),
             _ => {
                 self.held = Some(step);
                 Ok(())
@@ -244,7 +264,11 @@ impl Core<'_> {
         }
     }
 
-    fn carry_out(&mut self, program: &Program, global: &mut Global, step: Step) -> Result<(), Fault> {
+    fn carry_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<(), Fault> {
+        let Shared { program, global, moved } = shared;
+        if self.local.is_empty() {
+            self.local = Memory::filled(program.local_bytes() as usize, UNDEFINED).expect("memory for a UB");
+        }
         let core = self.walker.core();
         let fault = |kind: FaultKind| Fault { core, node: step.node, kind };
         match step.action {
@@ -262,9 +286,23 @@ impl Core<'_> {
                 if let Action::Read(read) = &step.action {
                     self.walker.assign(read, bits);
                 }
+                count(moved, &step.action);
             }
-            _ => apply(program, &step, &mut self.local, global).map_err(fault)?,
+            _ => {
+                apply(program, &step, &mut self.local, global).map_err(fault)?;
+                count(moved, &step.action);
+            }
         }
         Ok(())
+    }
+}
+
+fn count((read, written): &mut (u64, u64), action: &Action) {
+    match action {
+        Action::Transfer(transfer) if transfer.load => *read += transfer.moved(),
+        Action::Transfer(transfer) => *written += transfer.moved(),
+        Action::Read(ReadStep { element, from: PlaceAt::Global(_), .. }) => *read += u64::from(size_of(*element)),
+        Action::Write(WriteStep { element, to: PlaceAt::Global(_), .. }) => *written += u64::from(size_of(*element)),
+        _ => {}
     }
 }

@@ -34,10 +34,10 @@ pub(super) fn check(source: &Source, soc: &Soc) -> Result<Limits, ProgramError> 
 
 fn declarations(source: &Source) -> Result<(), ProgramError> {
     let whole = |problem| Err(ProgramError { at: At::Program, problem });
-    if source.cores == 0 {
+    if source.cores == 0 || source.cores > 65535 {
         return whole(Problem::Field {
-            field: Field { name: "cores", min: 1, max: u32::MAX.into(), multiple: 1 },
-            value: 0,
+            field: Field { name: "cores", min: 1, max: 65535, multiple: 1 },
+            value: source.cores.into(),
         });
     }
     let most = usize::from(u16::MAX);

@@ -1,0 +1,32 @@
+//! `ubtile disasm`: a tile program as text.
+
+use serde::Serialize;
+use ubtile_sim::text;
+
+use crate::args::DisasmArgs;
+use crate::error::Error;
+use crate::output::{self, Format, Report};
+use crate::program;
+
+#[derive(Serialize)]
+struct Disasm {
+    soc: String,
+    cores: u32,
+    local_bytes: u32,
+    text: String,
+}
+
+/// Reads, checks, prints.
+pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
+    let (program, soc) = program::load(&args.program)?;
+    let (cores, local_bytes) = (program.source().cores, program.local_bytes());
+    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+}
+
+impl Report for Disasm {
+    const SCHEMA: &'static str = "ubtile.disasm.v1";
+
+    fn text(&self) -> String {
+        self.text.clone()
+    }
+}

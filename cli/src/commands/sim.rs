@@ -1,0 +1,108 @@
+//! `ubtile sim`: a tile program on a model of an AI Core.
+
+use serde::Serialize;
+use ubtile_sim::exec::{Global, Run};
+use ubtile_sim::program::{Program, Tensor, TensorId};
+use ubtile_tiling::TensorDesc;
+
+use crate::args::SimArgs;
+use crate::error::Error;
+use crate::output::{self, Format, Report, TensorReport};
+use crate::program;
+use crate::progress::Progress;
+use crate::tensors::{Input, Output, Stored};
+
+#[derive(Serialize)]
+struct Sim {
+    program: String,
+    soc: String,
+    cores: u32,
+    local_bytes: u32,
+    /// Bytes that copies and the scalar unit requested.
+    gm_read_bytes: u64,
+    gm_write_bytes: u64,
+    outputs: Vec<TensorReport>,
+    /// Where the outputs are.
+    out: String,
+}
+
+/// Reads, computes, writes.
+pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
+    let path = &args.program.program;
+    let (program, soc) = program::load(&args.program)?;
+    let results = tensors(&program, |tensor| tensor.role.is_result())?;
+    let dtypes = results.iter().map(|(_, name, desc)| (*name, desc.dtype));
+    let output = Output::create(&args.output, dtypes)?;
+    let no_memory = || Error::file(path, "needs more memory than there is");
+    let mut global = Global::new(&program).ok_or_else(no_memory)?;
+    read(args, &program, &mut global)?;
+
+    let mut run = Run::new(&program, global);
+    {
+        let _progress = Progress::new(format!("running {}", path.display()));
+        run.finish().map_err(|halt| Error::file(path, halt.describe(&program)))?;
+    }
+    let stored = results.iter().map(|(id, name, desc)| Stored { name, desc: *desc, bytes: run.global().tensor(*id) });
+    output.save(&stored.collect::<Vec<_>>())?;
+    let (gm_read_bytes, gm_write_bytes) = run.moved();
+    let report = Sim {
+        program: path.display().to_string(),
+        soc,
+        cores: program.source().cores,
+        local_bytes: program.local_bytes(),
+        gm_read_bytes,
+        gm_write_bytes,
+        outputs: results.iter().map(|(_, name, desc)| TensorReport::new(name, desc)).collect(),
+        out: args.output.display().to_string(),
+    };
+    output::print(format, &report)
+}
+
+/// Fills the tensors that are given.
+fn read(args: &SimArgs, program: &Program, global: &mut Global) -> Result<(), Error> {
+    let given = tensors(program, |tensor| tensor.role.is_given())?;
+    let Some(path) = &args.input else {
+        return match given.first() {
+            None => Ok(()),
+            Some((_, name, _)) => Err(Error::Usage(format!("--in FILE is needed: the program reads {name}"))),
+        };
+    };
+    let mut file = Input::open(path)?;
+    let _progress = Progress::new(format!("reading {}", path.display()));
+    for (id, name, desc) in given {
+        let found = file.desc(name)?.ok_or_else(|| Error::tensor(path, name, "is missing"))?;
+        if (found.dtype, found.shape) != (desc.dtype, desc.shape) {
+            let TensorDesc { dtype, shape, .. } = desc;
+            let problem = format!("is {} {}, and the program reads {dtype} {shape}", found.dtype, found.shape);
+            return Err(Error::tensor(path, name, problem));
+        }
+        global.tensor_mut(id).copy_from_slice(&file.read(name)?);
+    }
+    Ok(())
+}
+
+/// Some of the tensors of a program.
+fn tensors(program: &Program, which: impl Fn(&Tensor) -> bool) -> Result<Vec<(TensorId, &str, TensorDesc)>, Error> {
+    let all = (0..).map(TensorId).zip(&program.source().tensors).filter(|(_, tensor)| which(tensor));
+    let describe = |(id, tensor): (_, &'_ Tensor)| -> Result<_, Error> {
+        let problem = |e: String| Error::Unusable(format!("{}: {e}", tensor.name));
+        let shape: Result<Vec<usize>, _> = tensor.shape.iter().map(|size| usize::try_from(*size)).collect();
+        let shape = shape.map_err(|e| problem(e.to_string()))?;
+        let desc = TensorDesc::contiguous(tensor.dtype, &shape).map_err(|e| problem(e.to_string()))?;
+        Ok((id, desc))
+    };
+    all.map(|(id, tensor)| describe((id, tensor)).map(|(id, desc)| (id, tensor.name.as_str(), desc))).collect()
+}
+
+impl Report for Sim {
+    const SCHEMA: &'static str = "ubtile.sim.v1";
+
+    fn text(&self) -> String {
+        let Self { program, soc, cores, local_bytes, gm_read_bytes, gm_write_bytes, outputs, out } = self;
+        format!(
+            "{program} on {cores} cores of {soc}: {local_bytes} bytes of UB, {gm_read_bytes} bytes read, {gm_write_bytes} written\n\
+             written to {out}:\n\n{}",
+            TensorReport::table(outputs)
+        )
+    }
+}

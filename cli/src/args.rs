@@ -105,8 +105,10 @@ Examples:
   ubtile plan max-unpool2d-backward --in in.npz --target cortex-m4 --workspace-limit 0
   ubtile plan im2col-backward --shape grad_output=8,576,3136 --dtype f16 \\
     --input-size 56,56 --kernel-size 3,3 --padding 1,1 --product atlas-a2
-  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --soc Ascend910B1
-  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --product all
+  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 \\
+    --soc Ascend910B1
+  ubtile plan grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 \\
+    --product all
   ubtile plan --calls op_summary.csv --soc Ascend910B4";
 
 /// Options of `run`.

@@ -8,15 +8,9 @@ use ubtile_tiling::{
     max_unpool2d_backward as max_unpool, plan, replication_pad2d_backward as replication_pad,
 };
 
-/// Many cores with a unified buffer of this size.
+/// Many cores with a unified buffer of this size, as on A2.
 const fn npu(local_bytes: usize) -> TargetSpec {
-    TargetSpec {
-        cores: 48,
-        local_bytes,
-        block_bytes: 32,
-        vector_bytes: 256,
-        capabilities: Capabilities { unaligned_copy: false, ..Capabilities::HOST },
-    }
+    TargetSpec { cores: 48, local_bytes, block_bytes: 32, vector_bytes: 256, capabilities: Capabilities::HOST }
 }
 
 fn planned(problem: &Problem, target: &TargetSpec) -> TilingPlan {

@@ -1,0 +1,2 @@
+/* The name that newer programs know acl_base.h by. */
+#include "acl/acl_base.h"

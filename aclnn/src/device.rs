@@ -1,0 +1,277 @@
+//! The one device: whether the library is initialised, the contexts of the device, and what each thread has current.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use crate::event::Event;
+use crate::failure::{Failure, Outcome, code};
+use crate::memory::{self, Place};
+use crate::monitor::Monitor;
+use crate::registry::Registry;
+use crate::soc;
+use crate::stream::Stream;
+
+/// The only device there is.
+pub(crate) const DEVICE: i32 = 0;
+
+pub(crate) static STREAMS: Registry<Stream> = Registry::new("aclrtStream");
+pub(crate) static EVENTS: Registry<Event> = Registry::new("aclrtEvent");
+static CONTEXTS: Registry<Context> = Registry::new("aclrtContext");
+
+static STATE: Monitor<State> =
+    Monitor::new(State { initialised: false, uses: 0, default: None, options: BTreeMap::new() });
+
+struct State {
+    initialised: bool,
+    /// Calls of aclrtSetDevice without their aclrtResetDevice.
+    uses: u32,
+    /// The context that aclrtSetDevice makes.
+    default: Option<usize>,
+    /// Options of the process.
+    options: BTreeMap<i32, i64>,
+}
+
+/// A context.
+pub(crate) struct Context {
+    inner: Monitor<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The stream for a null handle; made when first used.
+    default_stream: Option<(usize, Arc<Stream>)>,
+    options: BTreeMap<i32, i64>,
+}
+
+thread_local! {
+    /// The handle of this thread's context; 0 for none.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Makes the library ready.
+pub(crate) fn initialise(again: Outcome) -> Outcome {
+    soc::chosen()?;
+    let mut state = STATE.lock();
+    if state.initialised {
+        return again;
+    }
+    state.initialised = true;
+    Ok(())
+}
+
+/// Ends everything that is left: contexts, streams, events and device memory.
+pub(crate) fn finalise() -> Outcome {
+    let mut state = STATE.lock();
+    if !state.initialised {
+        return Err(Failure::new(code::REPEAT_FINALIZE, "the library is not initialised, or was finalised before"));
+    }
+    state.initialised = false;
+    state.uses = 0;
+    state.default = None;
+    state.options.clear();
+    drop(state);
+    release();
+    Ok(())
+}
+
+fn release() {
+    for stream in STREAMS.remove_where(|_| true) {
+        stream.close(false);
+    }
+    for event in EVENTS.remove_where(|_| true) {
+        event.destroy();
+    }
+    CONTEXTS.remove_where(|_| true);
+    memory::free_all(Place::Device);
+}
+
+/// The only device id there is.
+pub(crate) fn check_id(id: i32) -> Outcome {
+    if id == DEVICE {
+        return Ok(());
+    }
+    Err(Failure::new(code::RT_INVALID_DEVICEID, format!("deviceId is {id}: there is one device, {DEVICE}")))
+}
+
+/// Makes the device's default context this thread's.
+pub(crate) fn set(id: i32) -> Outcome {
+    check_id(id)?;
+    let mut state = STATE.lock();
+    ready(&state)?;
+    let context = *state.default.get_or_insert_with(|| CONTEXTS.insert(Context::new()));
+    state.uses = state.uses.saturating_add(1);
+    CURRENT.set(context);
+    Ok(())
+}
+
+fn ready(state: &State) -> Outcome {
+    if state.initialised {
+        return Ok(());
+    }
+    Err(Failure::new(code::UNINITIALIZE, "the library is not initialised: aclInit comes first"))
+}
+
+/// Takes one use of the device back; the last one, or `force`, ends all that is on it.
+pub(crate) fn reset(id: i32, force: bool) -> Outcome {
+    check_id(id)?;
+    let mut state = STATE.lock();
+    ready(&state)?;
+    if state.uses == 0 {
+        return Err(Failure::new(code::RT_INVALID_DEVICEID, "the device is not set, or was reset before"));
+    }
+    state.uses = if force { 0 } else { state.uses - 1 };
+    if state.uses > 0 {
+        return Ok(());
+    }
+    state.default = None;
+    drop(state);
+    release();
+    Ok(())
+}
+
+impl Context {
+    fn new() -> Self {
+        Self { inner: Monitor::new(Inner::default()) }
+    }
+}
+
+/// Makes a context, this thread's from now on.
+pub(crate) fn create_context(id: i32) -> Outcome<usize> {
+    check_id(id)?;
+    ready(&STATE.lock())?;
+    let context = CONTEXTS.insert(Context::new());
+    CURRENT.set(context);
+    Ok(context)
+}
+
+/// Ends a context that [`create_context`] made, and its streams.
+pub(crate) fn destroy_context(handle: usize) -> Outcome {
+    CONTEXTS.get("context", handle, code::INVALID_PARAM, code::RT_CONTEXT_NULL)?;
+    if STATE.lock().default == Some(handle) {
+        return Err(Failure::new(code::RT_PARAM_INVALID, "context is the device's default: aclrtResetDevice ends it"));
+    }
+    CONTEXTS.remove("context", handle, code::RT_CONTEXT_NULL)?;
+    for stream in STREAMS.remove_where(|stream| stream.context == handle) {
+        stream.close(false);
+    }
+    Ok(())
+}
+
+/// Makes a context this thread's.
+pub(crate) fn set_context(handle: usize) -> Outcome {
+    CONTEXTS.get("context", handle, code::INVALID_PARAM, code::RT_CONTEXT_NULL)?;
+    CURRENT.set(handle);
+    Ok(())
+}
+
+/// This thread's context.
+pub(crate) fn current() -> Outcome<(usize, Arc<Context>)> {
+    let handle = CURRENT.get();
+    let none = |_| Failure::new(code::RT_CONTEXT_NULL, "this thread has no context: aclrtSetDevice comes first");
+    let context = CONTEXTS.get("context", handle, code::RT_CONTEXT_NULL, code::RT_CONTEXT_NULL).map_err(none)?;
+    Ok((handle, context))
+}
+
+/// Whether the device's default context is there.
+pub(crate) fn is_active() -> bool {
+    STATE.lock().default.is_some()
+}
+
+/// A new stream of this thread's context.
+pub(crate) fn create_stream(priority: u32, flags: u32) -> Outcome<usize> {
+    let (context, _) = current()?;
+    end_with_process();
+    Ok(STREAMS.insert(Stream::new(context, priority, flags)))
+}
+
+/// The stream of a handle; null is the default stream of this thread's context.
+pub(crate) fn stream(handle: usize) -> Outcome<Arc<Stream>> {
+    let (context, inner) = current()?;
+    if handle != 0 {
+        return STREAMS.get("stream", handle, code::INVALID_PARAM, code::RT_INVALID_HANDLE);
+    }
+    Ok(default_stream(context, &inner).1)
+}
+
+/// The default stream of this thread's context, with its handle.
+pub(crate) fn current_default_stream() -> Outcome<usize> {
+    let (context, inner) = current()?;
+    Ok(default_stream(context, &inner).0)
+}
+
+fn default_stream(context: usize, inner: &Context) -> (usize, Arc<Stream>) {
+    let mut inner = inner.inner.lock();
+    let made = inner.default_stream.get_or_insert_with(|| {
+        end_with_process();
+        let stream = Stream::new(context, 0, 0);
+        (STREAMS.insert(Arc::clone(&stream)), stream)
+    });
+    made.clone()
+}
+
+/// Waits for the default stream of this thread's context, with which calls that block are in order.
+pub(crate) fn settle_default_stream() -> Outcome {
+    let (_, context) = current()?;
+    let made = context.inner.lock().default_stream.clone();
+    if let Some((_, stream)) = made {
+        stream.settle();
+    }
+    Ok(())
+}
+
+/// Ends a stream: after its tasks, or after the one that it is at.
+pub(crate) fn destroy_stream(handle: usize, force: bool) -> Outcome {
+    if handle == 0 {
+        return Err(Failure::new(code::INVALID_PARAM, "stream is null"));
+    }
+    STREAMS.remove("stream", handle, code::RT_INVALID_HANDLE)?.close(force);
+    Ok(())
+}
+
+/// Waits for all streams of this thread's context and gives the first failure; each is told once.
+pub(crate) fn synchronize(most: Option<Duration>) -> Outcome {
+    let (context, _) = current()?;
+    let streams = STREAMS.all(|stream| stream.context == context);
+    let outcomes: Vec<_> =
+        streams.iter().map(|stream| stream.synchronize(most, code::RT_STREAM_SYNC_TIMEOUT)).collect();
+    outcomes.into_iter().collect()
+}
+
+/// Sets an option of this thread's context.
+pub(crate) fn set_context_option(option: i32, value: i64) -> Outcome {
+    let (_, context) = current()?;
+    context.inner.lock().options.insert(option, value);
+    Ok(())
+}
+
+/// An option of this thread's context, or else of the process.
+pub(crate) fn context_option(option: i32) -> Outcome<i64> {
+    let (_, context) = current()?;
+    let own = context.inner.lock().options.get(&option).copied();
+    own.map_or_else(|| process_option(option), Ok)
+}
+
+/// Sets an option for contexts that do not have their own.
+pub(crate) fn set_process_option(option: i32, value: i64) -> Outcome {
+    STATE.lock().options.insert(option, value);
+    Ok(())
+}
+
+/// An option of the process.
+pub(crate) fn process_option(option: i32) -> Outcome<i64> {
+    let none = || Failure::new(code::RT_SYSPARAMOPT_NOT_SET, format!("opt {option} has not been set"));
+    STATE.lock().options.get(&option).copied().ok_or_else(none)
+}
+
+/// Has streams that a client leaves behind end before the process does, so that no thread runs in what is torn down.
+fn end_with_process() {
+    extern "C" fn end() {
+        for stream in STREAMS.remove_where(|_| true) {
+            stream.close(true);
+        }
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| crate::client::at_exit(end));
+}

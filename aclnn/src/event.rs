@@ -1,0 +1,166 @@
+//! Events: marks in streams that others wait for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::failure::{Failure, Outcome, code};
+use crate::monitor::Monitor;
+use crate::stream::{PATIENCE, Stream};
+
+/// `ACL_EVENT_TIME_LINE`: the event takes times.
+pub(crate) const TIME_LINE: u32 = 8;
+
+/// An event. Records are numbered from 1; whoever waits, waits for a number.
+pub(crate) struct Event {
+    /// What it was created with.
+    flags: u32,
+    marks: Monitor<Marks>,
+}
+
+#[derive(Default)]
+struct Marks {
+    /// Records that were asked for.
+    issued: u64,
+    /// The latest record that a stream has passed, and when.
+    passed: u64,
+    when: Option<Instant>,
+    /// Records up to this one were reset.
+    reset: u64,
+    destroyed: bool,
+    /// The stream of the latest record, whose failures a wait on the host tells.
+    stream: Option<Arc<Stream>>,
+}
+
+impl Event {
+    pub(crate) fn new(flags: u32) -> Self {
+        Self { flags, marks: Monitor::new(Marks::default()) }
+    }
+
+    /// The number of a new record on a stream.
+    pub(crate) fn issue(&self, stream: &Arc<Stream>) -> u64 {
+        let mut marks = self.marks.lock();
+        marks.issued += 1;
+        marks.stream = Some(Arc::clone(stream));
+        marks.issued
+    }
+
+    /// A stream passes a record.
+    pub(crate) fn mark(&self, number: u64) {
+        let mut marks = self.marks.lock();
+        if number > marks.passed {
+            marks.passed = number;
+            marks.when = Some(Instant::now());
+        }
+        marks.notify();
+    }
+
+    /// The record that a wait from now on means: the latest, or the first to come.
+    pub(crate) fn awaited(&self) -> u64 {
+        let marks = self.marks.lock();
+        if marks.issued > marks.reset { marks.issued } else { marks.issued + 1 }
+    }
+
+    /// Waits for a record as a stream does, unless `aborted`.
+    pub(crate) fn wait(&self, number: u64, aborted: impl Fn() -> bool) {
+        let mut marks = self.marks.lock();
+        while marks.passed < number && !marks.destroyed && !aborted() {
+            marks.wait(Some(PATIENCE));
+        }
+    }
+
+    /// Waits for the latest record on the host, and gives its stream's failure, once.
+    pub(crate) fn synchronize(&self, most: Option<Duration>) -> Outcome {
+        let deadline = most.map(|most| Instant::now() + most);
+        let mut marks = self.marks.lock();
+        if marks.issued <= marks.reset {
+            return Err(Failure::new(code::RT_PARAM_INVALID, "event has not been recorded"));
+        }
+        let number = marks.issued;
+        while marks.passed < number && !marks.destroyed {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(Failure::new(
+                    code::RT_EVENT_SYNC_TIMEOUT,
+                    "event is not complete when the timeout has passed",
+                ));
+            }
+            marks.wait(left);
+        }
+        let stream = marks.stream.clone();
+        drop(marks);
+        stream.map_or(Ok(()), |stream| stream.take_failure())
+    }
+
+    /// Whether it has been recorded and its stream has passed it.
+    pub(crate) fn is_complete(&self) -> bool {
+        let marks = self.marks.lock();
+        marks.issued > marks.reset && marks.passed >= marks.issued
+    }
+
+    /// Forgets its records: it is complete after the next one.
+    pub(crate) fn reset(&self) {
+        let mut marks = self.marks.lock();
+        marks.reset = marks.issued;
+    }
+
+    /// Whoever waits goes on.
+    pub(crate) fn destroy(&self) {
+        let mut marks = self.marks.lock();
+        marks.destroyed = true;
+        marks.stream = None;
+        marks.notify();
+    }
+
+    /// When a stream passed its latest record.
+    pub(crate) fn time(&self, name: &str) -> Outcome<Instant> {
+        let marks = self.marks.lock();
+        let complete = marks.issued > marks.reset && marks.passed >= marks.issued && self.flags & TIME_LINE != 0;
+        let what = match marks.issued > marks.reset {
+            _ if self.flags & TIME_LINE == 0 => "created without ACL_EVENT_TIME_LINE",
+            true => "not complete",
+            false => "not recorded",
+        };
+        let none = || Failure::new(code::RT_EVENT_TIMESTAMP_INVALID, format!("{name} has no time: it is {what}"));
+        marks.when.filter(|_| complete).ok_or_else(none)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Task;
+
+    #[test]
+    fn streams_wait_for_each_other() {
+        let (a, b, event) = (Stream::new(0, 0, 0), Stream::new(0, 0, 0), Arc::new(Event::new(TIME_LINE)));
+        assert!(!event.is_complete());
+        assert_eq!(event.synchronize(None).unwrap_err().code, code::RT_PARAM_INVALID);
+        let first = event.awaited();
+        b.submit(Task::Wait(Arc::clone(&event), first)).unwrap();
+        assert_eq!(b.synchronize(Some(Duration::from_millis(30)), 9).unwrap_err().code, 9);
+        let number = event.issue(&a);
+        assert_eq!((first, number, event.awaited()), (1, 1, 1));
+        a.submit(Task::Record(Arc::clone(&event), number)).unwrap();
+        b.synchronize(None, 9).unwrap();
+        event.synchronize(None).unwrap();
+        assert!(event.is_complete() && event.time("event").is_ok());
+        event.reset();
+        assert!(!event.is_complete() && event.time("event").is_err());
+        assert_eq!(event.awaited(), 2);
+        event.destroy();
+        a.close(false);
+        b.close(false);
+    }
+
+    #[test]
+    fn a_failure_is_told_by_the_next_synchronisation() {
+        let (stream, event) = (Stream::new(0, 0, 0), Arc::new(Event::new(TIME_LINE)));
+        stream.submit(Task::Work(Box::new(|| Err(Failure::new(3, "three"))))).unwrap();
+        let number = event.issue(&stream);
+        stream.submit(Task::Record(Arc::clone(&event), number)).unwrap();
+        assert_eq!(event.synchronize(None).unwrap_err().code, 3);
+        assert!(stream.synchronize(None, 0).is_ok());
+        event.destroy();
+        stream.close(false);
+    }
+}

@@ -1,0 +1,193 @@
+//! Executors: what phase 1 decides, and how phase 2 runs it on a stream.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ubtile_kernels::Level;
+use ubtile_sim::aclnn::{Device, GraphError, graph};
+use ubtile_tiling::{PlanOptions, Problem, Status, TargetSpec, TensorSlot, plan};
+
+use crate::argument::Argument;
+use crate::client::Out;
+use crate::device;
+use crate::failure::{Failure, Outcome, code};
+use crate::memory::{Place, Region};
+use crate::monitor::Monitor;
+use crate::operators::Work;
+use crate::registry::Registry;
+use crate::run::{Bound, run};
+use crate::soc;
+use crate::stream::Task;
+use crate::threads::Threads;
+
+static EXECUTORS: Registry<Executor> = Registry::new("aclOpExecutor");
+
+/// Value of `ACL_OPT_DETERMINISTIC`.
+const DETERMINISTIC: i32 = 0;
+
+/// What an operator's phase 1 has found out.
+pub(crate) struct Prepared {
+    /// The tensors in the order of the parameters.
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) work: Work,
+}
+
+/// A checked call, ready to run.
+struct Executor {
+    /// The function that may run it: the operator's phase 2.
+    operator: &'static str,
+    workspace: usize,
+    repeatable: AtomicBool,
+    arguments: Monitor<Vec<Argument>>,
+    work: Arc<Work>,
+}
+
+/// Phase 1: stores the size of the workspace and an executor for what `prepare` finds. Neither is touched when it fails.
+pub(crate) fn phase_1(
+    operator: &'static str,
+    workspace_size: *mut u64,
+    executor: *mut usize,
+    prepare: impl FnOnce(&Device) -> Outcome<Prepared>,
+) -> Outcome {
+    let workspace_size = Out::new("workspaceSize", workspace_size, code::PARAM_NULLPTR)?;
+    let executor = Out::new("executor", executor, code::PARAM_NULLPTR)?;
+    let chosen = soc::chosen().map_err(|failure| failure.coded(code::PARAM_INVALID))?;
+    // As in the vendor's library the option's absence counts as off.
+    let deterministic = device::context_option(DETERMINISTIC).or_else(|_| device::process_option(DETERMINISTIC));
+    let device = Device { deterministic: deterministic == Ok(1), ..chosen.device };
+    let Prepared { arguments, work } = prepare(&device)?;
+    let bytes = work.workspace();
+    let made = Executor {
+        operator,
+        workspace: bytes,
+        repeatable: AtomicBool::new(false),
+        arguments: Monitor::new(arguments),
+        work: Arc::new(work),
+    };
+    executor.set(EXECUTORS.insert(made));
+    workspace_size.set(bytes as u64);
+    Ok(())
+}
+
+/// What a sensible problem becomes: nothing, or the workspace that the vendor's phase 1 asks for and a plan for this machine
+/// that fits it.
+pub(crate) fn planned(problem: Problem, device: &Device) -> Outcome<Work> {
+    if problem.early_success().is_some() {
+        return Ok(Work::Nothing);
+    }
+    let workspace = workspace_of(&problem, device)?;
+    let options = PlanOptions { workspace_limit: Some(workspace), local_bytes: None };
+    let plan = plan(&problem, &TargetSpec::host(Threads::available().count()), &options);
+    let plan = plan.map_err(|e| Failure::new(Status::InnerTilingError.code(), e.to_string()))?;
+    Ok(Work::Plan { plan, workspace })
+}
+
+/// Bytes that the vendor's phase 1 asks for.
+pub(crate) fn workspace_of(problem: &Problem, device: &Device) -> Outcome<usize> {
+    let failed = |e: GraphError| {
+        let status =
+            if matches!(e, GraphError::Refused { .. }) { code::PARAM_INVALID } else { code::INNER_TILING_ERROR };
+        Failure::new(status, e.to_string())
+    };
+    let bytes = graph(problem, device).map_err(failed)?.bytes();
+    usize::try_from(bytes).map_err(|_| failed(GraphError::TooLarge))
+}
+
+/// Phase 2: puts the work of an executor on a stream. An executor that is not repeatable is used up.
+pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, executor: usize, stream: usize) -> Outcome {
+    let found = EXECUTORS.get("executor", executor, code::PARAM_NULLPTR, code::PARAM_INVALID)?;
+    let invalid = |message: String| Failure::new(code::PARAM_INVALID, message);
+    if found.operator != operator {
+        return Err(invalid(format!("executor belongs to {}", found.operator)));
+    }
+    if size > 0 && workspace == 0 {
+        found.used_up(executor);
+        return Err(Failure::new(code::PARAM_NULLPTR, format!("workspace is null and workspaceSize is {size}")));
+    }
+    if size < found.workspace as u64 {
+        return Err(invalid(format!("workspaceSize is {size}: phase 1 asked for {}", found.workspace)));
+    }
+    let stream = device::stream(stream).map_err(|failure| failure.coded(code::RUNTIME_ERROR))?;
+    let bound = found.bind()?;
+    let workspace = match found.workspace {
+        0 => None,
+        bytes => {
+            let region = Region::new("workspace", workspace, bytes, Place::Device);
+            Some(region.map_err(|failure| failure.coded(code::PARAM_INVALID))?)
+        }
+    };
+    found.used_up(executor);
+    if matches!(*found.work, Work::Nothing) {
+        return Ok(());
+    }
+    let (work, level) = (Arc::clone(&found.work), Level::detect());
+    let task = move || {
+        run(&work, level, bound, workspace).map_err(|f| Failure { message: format!("{operator}: {}", f.message), ..f })
+    };
+    stream.submit(Task::Work(Box::new(task))).map_err(|failure| failure.coded(code::RUNTIME_ERROR))
+}
+
+impl Executor {
+    /// The memory of all tensors that the work reads or writes.
+    fn bind(&self) -> Outcome<Vec<Bound>> {
+        let arguments = self.arguments.lock();
+        let bind = |argument: &Argument| {
+            let slot: TensorSlot = self.work.slot(argument.tensor)?;
+            let region = argument.region(slot.dtype.size(), slot.span);
+            Some(region.map(|region| Bound { slot, region }))
+        };
+        arguments.iter().filter_map(bind).collect()
+    }
+
+    /// Lets the executor go, unless it may be used again.
+    fn used_up(&self, handle: usize) {
+        if !self.repeatable.load(Ordering::Relaxed) {
+            // Where two threads use one executor, one of them has it first.
+            let _ = EXECUTORS.remove("executor", handle, code::PARAM_INVALID);
+        }
+    }
+}
+
+/// Lets an executor be used more than once.
+pub(crate) fn set_repeatable(executor: usize) -> Outcome {
+    let executor = EXECUTORS.get("executor", executor, code::PARAM_NULLPTR, code::PARAM_INVALID)?;
+    executor.repeatable.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Ends an executor.
+pub(crate) fn destroy(executor: usize) -> Outcome {
+    EXECUTORS.get("executor", executor, code::PARAM_NULLPTR, code::PARAM_INVALID)?;
+    EXECUTORS.remove("executor", executor, code::PARAM_INVALID).map(drop)
+}
+
+/// Which tensors an index counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Among {
+    /// All tensors of a call, in the order of the parameters.
+    All,
+    Inputs,
+    Outputs,
+}
+
+/// Lets a tensor of an executor's next runs lie elsewhere.
+pub(crate) fn set_address(executor: usize, among: Among, index: usize, address: usize) -> Outcome {
+    let executor = EXECUTORS.get("executor", executor, code::PARAM_NULLPTR, code::PARAM_INVALID)?;
+    if !executor.repeatable.load(Ordering::Relaxed) {
+        return Err(Failure::new(
+            code::PARAM_INVALID,
+            "executor is not repeatable: aclSetAclOpExecutorRepeatable comes first",
+        ));
+    }
+    let mut arguments = executor.arguments.lock();
+    let counted = |argument: &&mut Argument| match among {
+        Among::All => true,
+        Among::Inputs => !argument.output,
+        Among::Outputs => argument.output,
+    };
+    let count = arguments.iter_mut().filter(counted).count();
+    let argument = arguments.iter_mut().filter(counted).nth(index);
+    let none = || Failure::new(code::PARAM_INVALID, format!("index is {index}: there are {count} such tensors"));
+    argument.ok_or_else(none)?.set_address(address);
+    Ok(())
+}

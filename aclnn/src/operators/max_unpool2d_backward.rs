@@ -1,0 +1,92 @@
+//! aclnnMaxUnpool2dBackward.
+
+use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel};
+use ubtile_kernels::{Level, Values};
+use ubtile_sim::aclnn::Device;
+use ubtile_tiling::max_unpool2d_backward::{Desc, Plan, check};
+use ubtile_tiling::{Problem, Tensor};
+
+use super::{Elements, failed};
+use crate::argument::{Argument, integers, refused};
+use crate::executor::{Prepared, planned};
+use crate::failure::{Failure, Outcome, code};
+use crate::threads::Threads;
+
+/// The handles of a call, in the order of the parameters.
+pub(crate) struct Handles {
+    pub(crate) grad_output: usize,
+    pub(crate) self_tensor: usize,
+    pub(crate) indices: usize,
+    pub(crate) output_size: usize,
+    pub(crate) out: usize,
+}
+
+/// Phase 1.
+pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
+    let grad_output = Argument::input("gradOutput", Tensor::GradOutput, handles.grad_output)?;
+    let self_tensor = Argument::input("self", Tensor::SelfTensor, handles.self_tensor)?;
+    let indices = Argument::input("indices", Tensor::Indices, handles.indices)?;
+    let output_size = integers("outputSize", handles.output_size)?;
+    let out = Argument::output("out", Tensor::Out, handles.out)?;
+    let desc = Desc {
+        grad_output: grad_output.desc()?,
+        self_tensor: self_tensor.desc()?,
+        indices: indices.desc()?,
+        output_size: &output_size,
+        out: out.desc()?,
+    };
+    let problem = check(&desc, Some(device.product), device.edition).map_err(refused)?;
+    let work = planned(Problem::MaxUnpool2dBackward(problem), device)?;
+    Ok(Prepared { arguments: vec![grad_output, self_tensor, indices, out], work })
+}
+
+/// The kernel. An index of at least -A and below 0, where A are the cells of a plane, counts from the plane's end.
+pub(super) fn run(plan: &Plan, level: Level, threads: Threads, mut elements: Elements<'_>) -> Outcome {
+    let problem = plan.problem();
+    let cells = problem.out_h.saturating_mul(problem.out_w);
+    let out = elements.write(Tensor::Out)?;
+    let grad_output = elements.read(Tensor::GradOutput)?;
+    let counted: Vec<i32>;
+    let counted_long: Vec<i64>;
+    let indices = match elements.read(Tensor::Indices)? {
+        Values::I32(indices) if indices.iter().any(|&index| index < 0) => {
+            let from_end = |index: i32| from_end(index.into(), cells).and_then(|index| index.try_into().ok());
+            counted = copied(indices, |index| from_end(index).unwrap_or(index))?;
+            Values::I32(&counted)
+        }
+        Values::I64(indices) if indices.iter().any(|&index| index < 0) => {
+            counted_long = copied(indices, |index| from_end(index, cells).unwrap_or(index))?;
+            Values::I64(&counted_long)
+        }
+        indices => indices,
+    };
+    run_parallel(plan, level, &threads, Inputs { grad_output, indices }, Outputs { out }, &mut []).map_err(failed)
+}
+
+/// A negative index as one from the start, where it is in the plane.
+fn from_end(index: i64, cells: usize) -> Option<i64> {
+    let counted = index.checked_add_unsigned(cells as u64)?;
+    (index < 0 && counted >= 0).then_some(counted)
+}
+
+fn copied<T: Copy>(indices: &[T], change: impl Fn(T) -> T) -> Outcome<Vec<T>> {
+    let mut copy = Vec::new();
+    let none = |_| Failure::new(code::RT_MEMORY_ALLOCATION, "no host memory for a copy of indices");
+    copy.try_reserve_exact(indices.len()).map_err(none)?;
+    copy.extend(indices.iter().map(|&index| change(index)));
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_from_the_end() {
+        assert_eq!(from_end(-1, 6), Some(5));
+        assert_eq!(from_end(-6, 6), Some(0));
+        assert_eq!(from_end(-7, 6), None);
+        assert_eq!(from_end(0, 6), None);
+        assert_eq!(from_end(i64::MIN, 6), None);
+    }
+}

@@ -1,0 +1,307 @@
+//! Streams: tasks in order on a thread of their own, and the first failure until somebody synchronises.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::client::Callback;
+use crate::event::Event;
+use crate::failure::{Failure, Outcome, code, defect};
+use crate::monitor::Monitor;
+
+/// Number of the next stream.
+static NEXT_ID: AtomicI32 = AtomicI32::new(0);
+
+/// What a stream does.
+pub(crate) enum Task {
+    /// Computes or copies. What it holds is dropped before the next task.
+    Work(Box<dyn FnOnce() -> Outcome + Send>),
+    /// Takes the time of an event's record of this number.
+    Record(Arc<Event>, u64),
+    /// Waits for an event's record of this number.
+    Wait(Arc<Event>, u64),
+    /// Calls the client on this thread.
+    Call(Callback),
+    /// Hands a callback to the thread that takes this stream's reports; waits for it if told so.
+    Report(Arc<Reports>, Callback, bool),
+}
+
+/// Callbacks on their way to a thread of the client's.
+pub(crate) struct Reports {
+    waiting: Monitor<VecDeque<(Callback, Arc<Monitor<bool>>)>>,
+}
+
+impl Reports {
+    pub(crate) const fn new() -> Self {
+        Self { waiting: Monitor::new(VecDeque::new()) }
+    }
+
+    /// Takes the next callback and calls it; `false` when none came in time.
+    pub(crate) fn process(&self, most: Option<Duration>) -> bool {
+        let deadline = most.map(|most| Instant::now() + most);
+        let mut waiting = self.waiting.lock();
+        let (callback, done) = loop {
+            if let Some(next) = waiting.pop_front() {
+                break next;
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return false;
+            }
+            waiting.wait(left);
+        };
+        drop(waiting);
+        callback.call();
+        let mut done = done.lock();
+        *done = true;
+        done.notify();
+        true
+    }
+}
+
+/// A stream of a context.
+pub(crate) struct Stream {
+    /// A small number for clients.
+    pub(crate) id: i32,
+    /// The handle of the context that it belongs to.
+    pub(crate) context: usize,
+    /// What it was created with.
+    pub(crate) flags: u32,
+    /// What it was created with.
+    pub(crate) priority: u32,
+    /// Whether work behind a failure is skipped until somebody synchronises.
+    pub(crate) stops_on_failure: AtomicBool,
+    queue: Monitor<Queue>,
+    /// Set when it ends without finishing.
+    aborted: AtomicBool,
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    busy: bool,
+    closed: bool,
+    failure: Option<Failure>,
+    worker: Option<JoinHandle<()>>,
+    reports: Option<(u64, Arc<Reports>)>,
+}
+
+impl Stream {
+    pub(crate) fn new(context: usize, priority: u32, flags: u32) -> Arc<Self> {
+        Arc::new(Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            context,
+            flags,
+            priority,
+            stops_on_failure: AtomicBool::new(false),
+            queue: Monitor::new(Queue::default()),
+            aborted: AtomicBool::new(false),
+        })
+    }
+
+    /// Puts a task behind the others. The thread is made for the first one.
+    pub(crate) fn submit(self: &Arc<Self>, task: Task) -> Outcome {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(Failure::new(code::RT_INVALID_HANDLE, "stream is being destroyed"));
+        }
+        if queue.worker.is_none() {
+            let stream = Arc::clone(self);
+            let worker = thread::Builder::new().name(format!("acl stream {}", self.id)).spawn(move || stream.work());
+            let failed = |e| Failure::new(code::RT_RESOURCE_ALLOC_FAIL, format!("there is no thread for stream: {e}"));
+            queue.worker = Some(worker.map_err(failed)?);
+        }
+        queue.tasks.push_back(task);
+        queue.notify();
+        Ok(())
+    }
+
+    /// What the thread does until the stream closes.
+    fn work(&self) {
+        loop {
+            let mut queue = self.queue.lock();
+            while queue.tasks.is_empty() && !queue.closed {
+                queue.wait(None);
+            }
+            let Some(task) = queue.tasks.pop_front() else { return };
+            queue.busy = true;
+            let skips = queue.failure.is_some() && self.stops_on_failure.load(Ordering::Relaxed);
+            drop(queue);
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| self.perform(task, skips))).unwrap_or_else(|_| Err(defect()));
+            let mut queue = self.queue.lock();
+            queue.busy = false;
+            if let Err(failure) = outcome {
+                queue.failure.get_or_insert(failure);
+            }
+            queue.notify();
+        }
+    }
+
+    fn perform(&self, task: Task, skips: bool) -> Outcome {
+        match task {
+            Task::Work(_) | Task::Call(_) | Task::Report(..) if skips => {}
+            Task::Work(work) => return work(),
+            Task::Call(callback) => callback.call(),
+            Task::Record(event, number) => event.mark(number),
+            Task::Wait(event, number) => event.wait(number, || self.aborted()),
+            Task::Report(reports, callback, blocks) => {
+                let done = Arc::new(Monitor::new(false));
+                let mut waiting = reports.waiting.lock();
+                waiting.push_back((callback, Arc::clone(&done)));
+                waiting.notify();
+                drop(waiting);
+                let mut done = done.lock();
+                while blocks && !*done && !self.aborted() {
+                    done.wait(Some(PATIENCE));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn aborted(&self) -> bool {
+        self.aborted.load(Ordering::Relaxed)
+    }
+
+    /// Waits until all tasks are done, and gives the first failure since the last time, once. `timeout` is the status when
+    /// `most` has passed before that.
+    pub(crate) fn synchronize(&self, most: Option<Duration>, timeout: i32) -> Outcome {
+        let deadline = most.map(|most| Instant::now() + most);
+        let mut queue = self.queue.lock();
+        while queue.busy || !queue.tasks.is_empty() {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                let tasks = queue.tasks.len() + usize::from(queue.busy);
+                return Err(Failure::new(
+                    timeout,
+                    format!("stream has {tasks} tasks left when the timeout has passed"),
+                ));
+            }
+            queue.wait(left);
+        }
+        queue.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all tasks are done; a failure stays for whoever synchronises.
+    pub(crate) fn settle(&self) {
+        let mut queue = self.queue.lock();
+        while queue.busy || !queue.tasks.is_empty() {
+            queue.wait(None);
+        }
+    }
+
+    /// Gives the first failure since the last time, once, without waiting.
+    pub(crate) fn take_failure(&self) -> Outcome {
+        self.queue.lock().failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether all tasks are done.
+    pub(crate) fn is_idle(&self) -> bool {
+        let queue = self.queue.lock();
+        !queue.busy && queue.tasks.is_empty()
+    }
+
+    /// Ends the thread: after all tasks, or after the one that it is at.
+    pub(crate) fn close(&self, abort: bool) {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        if abort {
+            self.aborted.store(true, Ordering::Relaxed);
+            queue.tasks.clear();
+        }
+        queue.notify();
+        let worker = queue.worker.take();
+        drop(queue);
+        // A stream that is destroyed by its own callback ends when that returns.
+        if let Some(worker) = worker.filter(|worker| worker.thread().id() != thread::current().id()) {
+            // It catches what panics.
+            let _ = worker.join();
+        }
+    }
+
+    /// Sets the thread of the client's that takes callbacks, or takes it away.
+    pub(crate) fn subscribe(&self, subscription: Option<(u64, Arc<Reports>)>) {
+        self.queue.lock().reports = subscription;
+    }
+
+    /// The thread of the client's that takes callbacks.
+    pub(crate) fn subscriber(&self) -> Option<(u64, Arc<Reports>)> {
+        self.queue.lock().reports.clone()
+    }
+}
+
+/// How soon a thread that waits for another stream or for the client sees that its stream was aborted.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(work: impl FnOnce() -> Outcome + Send + 'static) -> Task {
+        Task::Work(Box::new(work))
+    }
+
+    #[test]
+    fn tasks_run_in_order_and_the_first_failure_waits() {
+        let stream = Stream::new(0, 0, 0);
+        let seen = Arc::new(Monitor::new(Vec::new()));
+        for i in 0..100 {
+            let seen = Arc::clone(&seen);
+            let task = work(move || {
+                seen.lock().push(i);
+                if i % 10 == 5 { Err(Failure::new(i, "five")) } else { Ok(()) }
+            });
+            stream.submit(task).unwrap();
+        }
+        assert_eq!(stream.synchronize(None, 0).unwrap_err().code, 5);
+        assert!(stream.synchronize(None, 0).is_ok());
+        assert_eq!(*seen.lock(), (0..100).collect::<Vec<_>>());
+        stream.close(false);
+        assert!(stream.submit(work(|| Ok(()))).is_err());
+    }
+
+    #[test]
+    fn a_timeout_leaves_the_work() {
+        let stream = Stream::new(0, 0, 0);
+        let gate = Arc::new(Monitor::new(false));
+        let held = Arc::clone(&gate);
+        let task = work(move || {
+            let mut open = held.lock();
+            while !*open {
+                open.wait(None);
+            }
+            Ok(())
+        });
+        stream.submit(task).unwrap();
+        assert_eq!(stream.synchronize(Some(Duration::from_millis(5)), 9).unwrap_err().code, 9);
+        assert!(!stream.is_idle());
+        let mut open = gate.lock();
+        *open = true;
+        open.notify();
+        drop(open);
+        assert!(stream.synchronize(None, 9).is_ok());
+        stream.close(false);
+    }
+
+    #[test]
+    fn what_follows_a_failure_can_be_skipped() {
+        let stream = Stream::new(0, 0, 0);
+        stream.stops_on_failure.store(true, Ordering::Relaxed);
+        stream.submit(work(|| panic!("on purpose"))).unwrap();
+        stream.submit(work(|| unreachable!())).unwrap();
+        assert_eq!(stream.synchronize(None, 0).unwrap_err().code, code::INTERNAL_ERROR);
+        stream.close(false);
+    }
+
+    #[test]
+    fn an_aborted_stream_does_not_wait() {
+        let (stream, event) = (Stream::new(0, 0, 0), Arc::new(Event::new(0)));
+        let number = event.awaited();
+        stream.submit(Task::Wait(event, number)).unwrap();
+        stream.close(true);
+    }
+}

@@ -55,12 +55,12 @@ export ASCEND_TOOLKIT_HOME=$_ubtile_home
 export ASCEND_CUSTOM_PATH=$_ubtile_home
 export LD_LIBRARY_PATH=$_ubtile_home/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export CMAKE_PREFIX_PATH=$_ubtile_home${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
-export PKG_CONFIG_PATH=$_ubtile_home/lib64/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH=$_ubtile_home/share/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 unset _ubtile_home
 EOF
 
-mkdir -p "$prefix/lib64/pkgconfig"
-cat >"$prefix/lib64/pkgconfig/ubtile-aclnn.pc" <<EOF
+mkdir -p "$prefix/share/pkgconfig"
+cat >"$prefix/share/pkgconfig/ubtile-aclnn.pc" <<EOF
 prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib64
@@ -72,8 +72,8 @@ Cflags: -I\${includedir}
 Libs: -L\${libdir} -lascendcl -lnnopbase -lopapi
 EOF
 
-mkdir -p "$prefix/lib64/cmake/ubtile-aclnn"
-cat >"$prefix/lib64/cmake/ubtile-aclnn/ubtile-aclnn-config.cmake" <<'EOF'
+mkdir -p "$prefix/share/cmake/ubtile-aclnn"
+cat >"$prefix/share/cmake/ubtile-aclnn/ubtile-aclnn-config.cmake" <<'EOF'
 # The library as an imported target: ubtile::aclnn.
 get_filename_component(_ubtile_home "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT TARGET ubtile::aclnn)
@@ -85,7 +85,7 @@ if(NOT TARGET ubtile::aclnn)
 endif()
 unset(_ubtile_home)
 EOF
-cat >"$prefix/lib64/cmake/ubtile-aclnn/ubtile-aclnn-config-version.cmake" <<EOF
+cat >"$prefix/share/cmake/ubtile-aclnn/ubtile-aclnn-config-version.cmake" <<EOF
 set(PACKAGE_VERSION $version)
 if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
     set(PACKAGE_VERSION_COMPATIBLE FALSE)

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Once};
+use std::sync::Once;
 use std::time::Duration;
 
 use crate::event::Event;
@@ -10,6 +10,7 @@ use crate::failure::{Failure, Outcome, code};
 use crate::memory::{self, Place};
 use crate::monitor::Monitor;
 use crate::registry::Registry;
+use crate::shared::Shared;
 use crate::soc;
 use crate::stream::Stream;
 
@@ -41,7 +42,7 @@ pub(crate) struct Context {
 #[derive(Default)]
 struct Inner {
     /// The stream for a null handle; made when first used.
-    default_stream: Option<(usize, Arc<Stream>)>,
+    default_stream: Option<(usize, Shared<Stream>)>,
     options: BTreeMap<i32, i64>,
 }
 
@@ -167,7 +168,7 @@ pub(crate) fn set_context(handle: usize) -> Outcome {
 }
 
 /// This thread's context.
-pub(crate) fn current() -> Outcome<(usize, Arc<Context>)> {
+pub(crate) fn current() -> Outcome<(usize, Shared<Context>)> {
     let handle = CURRENT.get();
     let none = |_| Failure::new(code::RT_CONTEXT_NULL, "this thread has no context: aclrtSetDevice comes first");
     let context = CONTEXTS.get("context", handle, code::RT_CONTEXT_NULL, code::RT_CONTEXT_NULL).map_err(none)?;
@@ -187,7 +188,7 @@ pub(crate) fn create_stream(priority: u32, flags: u32) -> Outcome<usize> {
 }
 
 /// The stream of a handle; null is the default stream of this thread's context.
-pub(crate) fn stream(handle: usize) -> Outcome<Arc<Stream>> {
+pub(crate) fn stream(handle: usize) -> Outcome<Shared<Stream>> {
     let (context, inner) = current()?;
     if handle != 0 {
         return STREAMS.get("stream", handle, code::INVALID_PARAM, code::RT_INVALID_HANDLE);
@@ -201,12 +202,12 @@ pub(crate) fn current_default_stream() -> Outcome<usize> {
     Ok(default_stream(context, &inner).0)
 }
 
-fn default_stream(context: usize, inner: &Context) -> (usize, Arc<Stream>) {
+fn default_stream(context: usize, inner: &Context) -> (usize, Shared<Stream>) {
     let mut inner = inner.inner.lock();
     let made = inner.default_stream.get_or_insert_with(|| {
         end_with_process();
         let stream = Stream::new(context, 0, 0);
-        (STREAMS.insert(Arc::clone(&stream)), stream)
+        (STREAMS.insert(stream.clone()), stream)
     });
     made.clone()
 }

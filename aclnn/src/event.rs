@@ -1,10 +1,10 @@
 //! Events: marks in streams that others wait for.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome, code};
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 use crate::stream::{PATIENCE, Stream};
 
 /// `ACL_EVENT_TIME_LINE`: the event takes times.
@@ -28,7 +28,7 @@ struct Marks {
     reset: u64,
     destroyed: bool,
     /// The stream of the latest record, whose failures a wait on the host tells.
-    stream: Option<Arc<Stream>>,
+    stream: Option<Shared<Stream>>,
 }
 
 impl Event {
@@ -37,10 +37,10 @@ impl Event {
     }
 
     /// The number of a new record on a stream.
-    pub(crate) fn issue(&self, stream: &Arc<Stream>) -> u64 {
+    pub(crate) fn issue(&self, stream: &Shared<Stream>) -> u64 {
         let mut marks = self.marks.lock();
         marks.issued += 1;
-        marks.stream = Some(Arc::clone(stream));
+        marks.stream = Some(stream.clone());
         marks.issued
     }
 
@@ -132,15 +132,15 @@ mod tests {
 
     #[test]
     fn streams_wait_for_each_other() {
-        let (a, b, event) = (Stream::new(0, 0, 0), Stream::new(0, 0, 0), Arc::new(Event::new(TIME_LINE)));
+        let (a, b, event) = (Stream::new(0, 0, 0), Stream::new(0, 0, 0), Shared::new(Event::new(TIME_LINE)));
         assert!(!event.is_complete());
         assert_eq!(event.synchronize(None).unwrap_err().code, code::RT_PARAM_INVALID);
         let first = event.awaited();
-        b.submit(Task::Wait(Arc::clone(&event), first)).unwrap();
+        b.submit(Task::Wait(event.clone(), first)).unwrap();
         assert_eq!(b.synchronize(Some(Duration::from_millis(30)), 9).unwrap_err().code, 9);
         let number = event.issue(&a);
         assert_eq!((first, number, event.awaited()), (1, 1, 1));
-        a.submit(Task::Record(Arc::clone(&event), number)).unwrap();
+        a.submit(Task::Record(event.clone(), number)).unwrap();
         b.synchronize(None, 9).unwrap();
         event.synchronize(None).unwrap();
         assert!(event.is_complete() && event.time("event").is_ok());
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_by_the_next_synchronisation() {
-        let (stream, event) = (Stream::new(0, 0, 0), Arc::new(Event::new(TIME_LINE)));
+        let (stream, event) = (Stream::new(0, 0, 0), Shared::new(Event::new(TIME_LINE)));
         stream.submit(Task::Work(Box::new(|| Err(Failure::new(3, "three"))))).unwrap();
         let number = event.issue(&stream);
-        stream.submit(Task::Record(Arc::clone(&event), number)).unwrap();
+        stream.submit(Task::Record(event.clone(), number)).unwrap();
         assert_eq!(event.synchronize(None).unwrap_err().code, 3);
         assert!(stream.synchronize(None, 0).is_ok());
         event.destroy();

@@ -1,6 +1,5 @@
 //! Executors: what phase 1 decides, and how phase 2 runs it on a stream.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ubtile_kernels::Level;
@@ -16,6 +15,7 @@ use crate::monitor::Monitor;
 use crate::operators::Work;
 use crate::registry::Registry;
 use crate::run::{Bound, run};
+use crate::shared::Shared;
 use crate::soc;
 use crate::stream::Task;
 use crate::threads::Threads;
@@ -39,7 +39,7 @@ struct Executor {
     workspace: usize,
     repeatable: AtomicBool,
     arguments: Monitor<Vec<Argument>>,
-    work: Arc<Work>,
+    work: Shared<Work>,
 }
 
 /// Phase 1: stores the size of the workspace and an executor for what `prepare` finds. Neither is touched when it fails.
@@ -62,7 +62,7 @@ pub(crate) fn phase_1(
         workspace: bytes,
         repeatable: AtomicBool::new(false),
         arguments: Monitor::new(arguments),
-        work: Arc::new(work),
+        work: Shared::new(work),
     };
     executor.set(EXECUTORS.insert(made));
     workspace_size.set(bytes as u64);
@@ -79,7 +79,7 @@ pub(crate) fn planned(problem: Problem, device: &Device) -> Outcome<Work> {
     let options = PlanOptions { workspace_limit: Some(workspace), local_bytes: None };
     let plan = plan(&problem, &TargetSpec::host(Threads::available().count()), &options);
     let plan = plan.map_err(|e| Failure::new(Status::InnerTilingError.code(), e.to_string()))?;
-    Ok(Work::Plan { plan, workspace })
+    Ok(Work::Plan { plan: Box::new(plan), workspace })
 }
 
 /// Bytes that the vendor's phase 1 asks for.
@@ -120,7 +120,7 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
     if matches!(*found.work, Work::Nothing) {
         return Ok(());
     }
-    let (work, level) = (Arc::clone(&found.work), Level::detect());
+    let (work, level) = (found.work.clone(), Level::detect());
     let task = move || {
         run(&work, level, bound, workspace).map_err(|f| Failure { message: format!("{operator}: {}", f.message), ..f })
     };

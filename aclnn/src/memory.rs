@@ -10,11 +10,11 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use crate::client;
 use crate::failure::{Failure, Outcome, code};
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 
 /// Where allocations start: at multiples of so many bytes.
 const ALIGN: usize = 512;
@@ -80,7 +80,7 @@ impl Drop for Allocation {
 }
 
 /// All registered allocations, by their first address.
-static MAP: Monitor<BTreeMap<usize, Arc<Allocation>>> = Monitor::new(BTreeMap::new());
+static MAP: Monitor<BTreeMap<usize, Shared<Allocation>>> = Monitor::new(BTreeMap::new());
 
 /// Allocates zeroed memory, as long as no more than `most` bytes of the place are taken then, and gives its address.
 pub(crate) fn allocate(len: usize, place: Place, most: u64) -> Outcome<usize> {
@@ -93,7 +93,7 @@ pub(crate) fn allocate(len: usize, place: Place, most: u64) -> Outcome<usize> {
     }
     let allocation = Allocation::new(len, place).ok_or_else(|| none("this machine has none left".into()))?;
     let base = allocation.base;
-    map.insert(base, Arc::new(allocation));
+    map.insert(base, Shared::new(allocation));
     Ok(base)
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn taken_bytes(place: Place) -> u64 {
     taken(&MAP.lock(), place)
 }
 
-fn taken(map: &BTreeMap<usize, Arc<Allocation>>, place: Place) -> u64 {
+fn taken(map: &BTreeMap<usize, Shared<Allocation>>, place: Place) -> u64 {
     map.values().filter(|allocation| allocation.place == place).map(|allocation| allocation.len as u64).sum()
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn place_of(address: usize) -> Option<Place> {
     find(&MAP.lock(), address).map(|allocation| allocation.place)
 }
 
-fn find(map: &BTreeMap<usize, Arc<Allocation>>, address: usize) -> Option<&Arc<Allocation>> {
+fn find(map: &BTreeMap<usize, Shared<Allocation>>, address: usize) -> Option<&Shared<Allocation>> {
     let (_, last) = map.range(..=address).next_back()?;
     // Nothing is known of the addresses behind one of 0 bytes but its own.
     (address < last.end() || address == last.base).then_some(last)
@@ -144,7 +144,7 @@ fn find(map: &BTreeMap<usize, Arc<Allocation>>, address: usize) -> Option<&Arc<A
 /// Bytes in registered memory, and a share of it.
 #[derive(Clone)]
 pub(crate) struct Region {
-    allocation: Arc<Allocation>,
+    allocation: Shared<Allocation>,
     addresses: Range<usize>,
 }
 
@@ -157,7 +157,7 @@ impl Region {
             let message = format!("{name} is {address:#x}, which is not {}, or was freed", place.name());
             Failure::new(code::RT_PARAM_INVALID, message)
         };
-        let allocation = Arc::clone(found.ok_or_else(unknown)?);
+        let allocation = Shared::clone(found.ok_or_else(unknown)?);
         Self { allocation, addresses: address..address }.extended(name, address, len)
     }
 
@@ -174,7 +174,7 @@ impl Region {
             Failure::new(code::RT_PARAM_INVALID, message)
         };
         let end = end.ok_or_else(behind)?;
-        Ok(Self { allocation: Arc::clone(found), addresses: address..end })
+        Ok(Self { allocation: found.clone(), addresses: address..end })
     }
 
     fn meets(&self, other: &Self) -> bool {
@@ -182,8 +182,11 @@ impl Region {
     }
 }
 
+/// Bytes to read, and bytes to write.
+pub(crate) type Lent<'a> = (Vec<&'a [u8]>, Vec<&'a mut [u8]>);
+
 /// The bytes of regions, to read and to write; `None` where one that is written meets another of them.
-pub(crate) fn lend<'a>(read: &'a [Region], written: &'a mut [Region]) -> Option<(Vec<&'a [u8]>, Vec<&'a mut [u8]>)> {
+pub(crate) fn lend<'a>(read: &'a [Region], written: &'a mut [Region]) -> Option<Lent<'a>> {
     let alone = |(i, region): (usize, &Region)| {
         let others = written.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, other)| other);
         !others.chain(read).any(|other| region.meets(other))
@@ -207,7 +210,7 @@ pub(crate) fn lend<'a>(read: &'a [Region], written: &'a mut [Region]) -> Option<
 #[derive(Clone)]
 pub(crate) struct End {
     /// The memory's owner, where this library knows it.
-    _share: Option<Arc<Allocation>>,
+    _share: Option<Shared<Allocation>>,
     start: *mut u8,
 }
 

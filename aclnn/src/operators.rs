@@ -20,7 +20,7 @@ pub(crate) enum Work {
     /// One of the kernels.
     Plan {
         /// For this machine, and small enough for the workspace.
-        plan: TilingPlan,
+        plan: Box<TilingPlan>,
         /// Bytes that phase 1 reports.
         workspace: usize,
     },
@@ -54,21 +54,20 @@ impl Work {
     /// Does it.
     pub(crate) fn run(&self, level: Level, elements: Elements<'_>, workspace: &mut [u8]) -> Outcome {
         let threads = Threads::available();
-        match self {
-            Self::Nothing => Ok(()),
-            Self::Plan { plan: TilingPlan::GridSampler2dBackward(plan), .. } => {
+        let plan = match self {
+            Self::Nothing => return Ok(()),
+            Self::Reflection { problem, .. } => return reflection_pad2d_backward::run(problem, elements),
+            Self::Plan { plan, .. } => &**plan,
+        };
+        match plan {
+            TilingPlan::GridSampler2dBackward(plan) => {
                 grid_sampler_2d_backward::run(plan, level, threads, elements, workspace)
             }
-            Self::Plan { plan: TilingPlan::MaxUnpool2dBackward(plan), .. } => {
-                max_unpool2d_backward::run(plan, level, threads, elements)
-            }
-            Self::Plan { plan: TilingPlan::ReplicationPad2dBackward(plan), .. } => {
+            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::run(plan, level, threads, elements),
+            TilingPlan::ReplicationPad2dBackward(plan) => {
                 replication_pad2d_backward::run(plan, level, threads, elements, workspace)
             }
-            Self::Plan { plan: TilingPlan::Im2colBackward(plan), .. } => {
-                im2col_backward::run(plan, level, threads, elements, workspace)
-            }
-            Self::Reflection { problem, .. } => reflection_pad2d_backward::run(problem, elements),
+            TilingPlan::Im2colBackward(plan) => im2col_backward::run(plan, level, threads, elements, workspace),
         }
     }
 }

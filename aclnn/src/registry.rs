@@ -1,11 +1,11 @@
 //! Handles: numbers that stand for objects, never addresses, so that a destroyed or invented one is an error and no crash.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::failure::{Failure, Outcome};
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 
 /// The number of the next handle. No number is given twice.
 static NEXT: AtomicUsize = AtomicUsize::new(1);
@@ -16,7 +16,7 @@ const MARK: usize = 0x5542 << (usize::BITS - 16);
 /// The living objects of one kind.
 pub(crate) struct Registry<T> {
     kind: &'static str,
-    objects: Monitor<BTreeMap<usize, Arc<T>>>,
+    objects: Monitor<BTreeMap<usize, Shared<T>>>,
 }
 
 impl<T> Registry<T> {
@@ -26,14 +26,14 @@ impl<T> Registry<T> {
     }
 
     /// Gives an object a handle.
-    pub(crate) fn insert(&self, object: impl Into<Arc<T>>) -> usize {
+    pub(crate) fn insert(&self, object: impl Into<Shared<T>>) -> usize {
         let handle = MARK | NEXT.fetch_add(1, Ordering::Relaxed) << 4;
         self.objects.lock().insert(handle, object.into());
         handle
     }
 
     /// The object of a handle; `null` and `code` are the statuses for no handle and for one that is not alive.
-    pub(crate) fn get(&self, name: &str, handle: usize, null: i32, code: i32) -> Outcome<Arc<T>> {
+    pub(crate) fn get(&self, name: &str, handle: usize, null: i32, code: i32) -> Outcome<Shared<T>> {
         if handle == 0 {
             return Err(Failure::new(null, format!("{name} is null")));
         }
@@ -41,17 +41,17 @@ impl<T> Registry<T> {
     }
 
     /// Takes the object from its handle, which is dead then.
-    pub(crate) fn remove(&self, name: &str, handle: usize, code: i32) -> Outcome<Arc<T>> {
+    pub(crate) fn remove(&self, name: &str, handle: usize, code: i32) -> Outcome<Shared<T>> {
         self.objects.lock().remove(&handle).ok_or_else(|| self.dead(name, handle, code))
     }
 
     /// All objects of which `choose` says so.
-    pub(crate) fn all(&self, choose: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+    pub(crate) fn all(&self, choose: impl Fn(&T) -> bool) -> Vec<Shared<T>> {
         self.objects.lock().values().filter(|object| choose(object)).cloned().collect()
     }
 
     /// Takes all objects of which `choose` says so.
-    pub(crate) fn remove_where(&self, choose: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+    pub(crate) fn remove_where(&self, choose: impl Fn(&T) -> bool) -> Vec<Shared<T>> {
         self.objects.lock().extract_if(.., |_, object| choose(object)).map(|(_, object)| object).collect()
     }
 

@@ -130,7 +130,7 @@ mod tests {
             let slot = problem.slot(tensor).unwrap();
             Bound { slot, region: Region::new("x", base + 4 * i, 4 * slot.span, Place::Device).unwrap() }
         });
-        run(&Work::Plan { plan, workspace: 0 }, Level::scalar(), bound.collect(), None).unwrap();
+        run(&Work::Plan { plan: Box::new(plan), workspace: 0 }, Level::scalar(), bound.collect(), None).unwrap();
         let (read, _) = lend(&all, &mut []).unwrap();
         assert_eq!(bytemuck::cast_slice::<u8, i32>(read[0]), [10, 2, 30, 70, 20, 0, 10, 71, 30, 1, 20, 72]);
         free("x", base, Place::Device).unwrap();
@@ -157,7 +157,7 @@ mod tests {
             let slot = problem.slot(tensor).unwrap();
             Bound { slot, region: all[0].clone() }
         });
-        run(&Work::Plan { plan, workspace: 0 }, Level::scalar(), bound.into(), None).unwrap();
+        run(&Work::Plan { plan: Box::new(plan), workspace: 0 }, Level::scalar(), bound.into(), None).unwrap();
         let (read, _) = lend(&all, &mut []).unwrap();
         assert_eq!(bytemuck::cast_slice::<u8, f32>(read[0]), [1.0, 3.0, 2.0, 4.0]);
         free("x", base, Place::Device).unwrap();

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use crate::client::Callback;
 use crate::event::Event;
 use crate::failure::{Failure, Outcome, code, defect};
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 
 /// Number of the next stream.
 static NEXT_ID: AtomicI32 = AtomicI32::new(0);
@@ -20,18 +20,18 @@ pub(crate) enum Task {
     /// Computes or copies. What it holds is dropped before the next task.
     Work(Box<dyn FnOnce() -> Outcome + Send>),
     /// Takes the time of an event's record of this number.
-    Record(Arc<Event>, u64),
+    Record(Shared<Event>, u64),
     /// Waits for an event's record of this number.
-    Wait(Arc<Event>, u64),
+    Wait(Shared<Event>, u64),
     /// Calls the client on this thread.
     Call(Callback),
     /// Hands a callback to the thread that takes this stream's reports; waits for it if told so.
-    Report(Arc<Reports>, Callback, bool),
+    Report(Shared<Reports>, Callback, bool),
 }
 
 /// Callbacks on their way to a thread of the client's.
 pub(crate) struct Reports {
-    waiting: Monitor<VecDeque<(Callback, Arc<Monitor<bool>>)>>,
+    waiting: Monitor<VecDeque<(Callback, Shared<Monitor<bool>>)>>,
 }
 
 impl Reports {
@@ -86,12 +86,12 @@ struct Queue {
     closed: bool,
     failure: Option<Failure>,
     worker: Option<JoinHandle<()>>,
-    reports: Option<(u64, Arc<Reports>)>,
+    reports: Option<(u64, Shared<Reports>)>,
 }
 
 impl Stream {
-    pub(crate) fn new(context: usize, priority: u32, flags: u32) -> Arc<Self> {
-        Arc::new(Self {
+    pub(crate) fn new(context: usize, priority: u32, flags: u32) -> Shared<Self> {
+        Shared::new(Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             context,
             flags,
@@ -100,23 +100,6 @@ impl Stream {
             queue: Monitor::new(Queue::default()),
             aborted: AtomicBool::new(false),
         })
-    }
-
-    /// Puts a task behind the others. The thread is made for the first one.
-    pub(crate) fn submit(self: &Arc<Self>, task: Task) -> Outcome {
-        let mut queue = self.queue.lock();
-        if queue.closed {
-            return Err(Failure::new(code::RT_INVALID_HANDLE, "stream is being destroyed"));
-        }
-        if queue.worker.is_none() {
-            let stream = Arc::clone(self);
-            let worker = thread::Builder::new().name(format!("acl stream {}", self.id)).spawn(move || stream.work());
-            let failed = |e| Failure::new(code::RT_RESOURCE_ALLOC_FAIL, format!("there is no thread for stream: {e}"));
-            queue.worker = Some(worker.map_err(failed)?);
-        }
-        queue.tasks.push_back(task);
-        queue.notify();
-        Ok(())
     }
 
     /// What the thread does until the stream closes.
@@ -149,9 +132,9 @@ impl Stream {
             Task::Record(event, number) => event.mark(number),
             Task::Wait(event, number) => event.wait(number, || self.aborted()),
             Task::Report(reports, callback, blocks) => {
-                let done = Arc::new(Monitor::new(false));
+                let done = Shared::new(Monitor::new(false));
                 let mut waiting = reports.waiting.lock();
-                waiting.push_back((callback, Arc::clone(&done)));
+                waiting.push_back((callback, done.clone()));
                 waiting.notify();
                 drop(waiting);
                 let mut done = done.lock();
@@ -224,13 +207,32 @@ impl Stream {
     }
 
     /// Sets the thread of the client's that takes callbacks, or takes it away.
-    pub(crate) fn subscribe(&self, subscription: Option<(u64, Arc<Reports>)>) {
+    pub(crate) fn subscribe(&self, subscription: Option<(u64, Shared<Reports>)>) {
         self.queue.lock().reports = subscription;
     }
 
     /// The thread of the client's that takes callbacks.
-    pub(crate) fn subscriber(&self) -> Option<(u64, Arc<Reports>)> {
+    pub(crate) fn subscriber(&self) -> Option<(u64, Shared<Reports>)> {
         self.queue.lock().reports.clone()
+    }
+}
+
+impl Shared<Stream> {
+    /// Puts a task behind the others. The thread is made for the first one.
+    pub(crate) fn submit(&self, task: Task) -> Outcome {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(Failure::new(code::RT_INVALID_HANDLE, "stream is being destroyed"));
+        }
+        if queue.worker.is_none() {
+            let stream = self.clone();
+            let worker = thread::Builder::new().name(format!("acl stream {}", self.id)).spawn(move || stream.work());
+            let failed = |e| Failure::new(code::RT_RESOURCE_ALLOC_FAIL, format!("there is no thread for stream: {e}"));
+            queue.worker = Some(worker.map_err(failed)?);
+        }
+        queue.tasks.push_back(task);
+        queue.notify();
+        Ok(())
     }
 }
 
@@ -248,9 +250,9 @@ mod tests {
     #[test]
     fn tasks_run_in_order_and_the_first_failure_waits() {
         let stream = Stream::new(0, 0, 0);
-        let seen = Arc::new(Monitor::new(Vec::new()));
+        let seen = Shared::new(Monitor::new(Vec::new()));
         for i in 0..100 {
-            let seen = Arc::clone(&seen);
+            let seen = seen.clone();
             let task = work(move || {
                 seen.lock().push(i);
                 if i % 10 == 5 { Err(Failure::new(i, "five")) } else { Ok(()) }
@@ -267,8 +269,8 @@ mod tests {
     #[test]
     fn a_timeout_leaves_the_work() {
         let stream = Stream::new(0, 0, 0);
-        let gate = Arc::new(Monitor::new(false));
-        let held = Arc::clone(&gate);
+        let gate = Shared::new(Monitor::new(false));
+        let held = gate.clone();
         let task = work(move || {
             let mut open = held.lock();
             while !*open {
@@ -299,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_aborted_stream_does_not_wait() {
-        let (stream, event) = (Stream::new(0, 0, 0), Arc::new(Event::new(0)));
+        let (stream, event) = (Stream::new(0, 0, 0), Shared::new(Event::new(0)));
         let number = event.awaited();
         stream.submit(Task::Wait(event, number)).unwrap();
         stream.close(true);

@@ -4,11 +4,10 @@ use super::{out, timeout};
 use crate::device::{self, EVENTS};
 use crate::event::{Event, TIME_LINE};
 use crate::failure::{Failure, Outcome, code, status};
+use crate::shared::Shared;
 use crate::stream::Task;
 
-use std::sync::Arc;
-
-fn event(name: &str, handle: usize) -> Outcome<Arc<Event>> {
+fn event(name: &str, handle: usize) -> Outcome<Shared<Event>> {
     EVENTS.get(name, handle, code::INVALID_PARAM, code::RT_INVALID_HANDLE)
 }
 

@@ -9,6 +9,7 @@ use crate::objects::{
     BOOL_ARRAYS, FLOAT_ARRAYS, INT_ARRAYS, SCALAR_LISTS, SCALARS, Scalar, TENSOR_LISTS, TENSORS, Tensor,
 };
 use crate::registry::Registry;
+use crate::shared::Shared;
 
 /// The place for a result.
 fn out<T: Copy>(name: &str, place: *mut T) -> Outcome<Out<T>> {
@@ -21,7 +22,7 @@ fn array<T: Copy>(name: &str, first: *const T, count: u64) -> Outcome<Vec<T>> {
 }
 
 /// A living object.
-fn living<T>(registry: &Registry<T>, name: &str, handle: usize) -> Outcome<std::sync::Arc<T>> {
+fn living<T>(registry: &Registry<T>, name: &str, handle: usize) -> Outcome<Shared<T>> {
     registry.get(name, handle, code::PARAM_NULLPTR, code::PARAM_INVALID)
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{out, timeout};
@@ -10,6 +9,7 @@ use crate::client::{self, Callback};
 use crate::device::{self, EVENTS};
 use crate::failure::{Failure, code, status};
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 use crate::stream::{Reports, Task};
 
 #[unsafe(no_mangle)]
@@ -119,10 +119,10 @@ extern "C" fn aclrtLaunchHostFunc(stream: usize, function: Function, args: *mut 
 }
 
 /// The callbacks on their way to each thread of the client's.
-static REPORTS: Monitor<BTreeMap<u64, Arc<Reports>>> = Monitor::new(BTreeMap::new());
+static REPORTS: Monitor<BTreeMap<u64, Shared<Reports>>> = Monitor::new(BTreeMap::new());
 
-fn reports(thread: u64) -> Arc<Reports> {
-    Arc::clone(REPORTS.lock().entry(thread).or_insert_with(|| Arc::new(Reports::new())))
+fn reports(thread: u64) -> Shared<Reports> {
+    Shared::clone(REPORTS.lock().entry(thread).or_insert_with(|| Shared::new(Reports::new())))
 }
 
 /// Has a stream's callbacks called on the thread with this POSIX id, when that calls aclrtProcessReport.

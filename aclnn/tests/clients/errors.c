@@ -1,4 +1,4 @@
-/* What goes wrong is a status and a message that names the argument. Numbers that differ from run to run are printed as "#". */
+/* What goes wrong is a status and a message that names the argument. Addresses, handles and large numbers are printed as "#". */
 #include "acl/acl.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
 #include "aclnnop/aclnn_im2col_backward.h"
@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints a status and the message behind it, addresses and handles as "#". */
+/* Prints a status and the message behind it. */
 static void told(const char *what, int status) {
     const char *text = aclGetRecentErrMsg();
     printf("%s: %d", what, status);
     if (text != NULL) printf(" | ");
     while (text != NULL && *text != '\0') {
-        if (strncmp(text, "0x", 2) == 0) {
+        size_t address = strncmp(text, "0x", 2) == 0 ? 2 + strspn(text + 2, "0123456789abcdef") : 0;
+        size_t number = strspn(text, "0123456789");
+        if (address > 0 || number > 6) {
             putchar('#');
-            text += 2 + strspn(text + 2, "0123456789abcdef");
+            text += address > 0 ? address : number;
         } else {
             putchar(*text++);
         }

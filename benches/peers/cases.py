@@ -138,18 +138,27 @@ def all_cases():
 
     floats = ["f32", "f64", "f16", "bf16"]
     gs = "grid-sampler-2d-backward"
-    wide = [(4, 64, 64, 64), (8, 256, 32, 32), (2, 32, 256, 256), (32, 8, 28, 28), (1, 64, 127, 131), (1, 256, 7, 7)]
-    few = [(1, 1, 700, 500), (1, 3, 512, 512), (4, 2, 256, 320), (32, 1, 28, 28), (2, 4, 1024, 1024)]
+    # (N, C, Hi, Wi, Ho, Wo): classification, detection, segmentation, flow, super-resolution, and sizes that are multiples of nothing.
+    wide = [(4, 64, 64, 64), (8, 256, 32, 32), (2, 32, 256, 256), (32, 8, 28, 28), (1, 64, 127, 131), (1, 256, 7, 7),
+            (32, 512, 7, 7), (16, 24, 56, 56), (1, 19, 512, 1024), (3, 9, 111, 73), (1, 12, 113, 97, 226, 194)]
+    few = [(1, 1, 700, 500), (1, 3, 512, 512), (4, 2, 256, 320), (32, 1, 28, 28), (2, 4, 1024, 1024),
+           (8, 3, 224, 224), (1, 2, 436, 1024), (1, 3, 180, 320, 720, 1280), (5, 3, 67, 101), (32, 4, 7, 7), (1, 1, 33, 47)]
     for group, shapes in (("8 channels or more", wide), ("1-4 channels", few)):
-        for n, c, h, w in shapes:
+        for n, c, h, w, *points in shapes:
+            ho, wo = points or (h, w)
+            size = f"({n},{c},{h},{w})" + (f" at {ho}x{wo}" if points else "")
             for smooth in (True, False):
-                name = f"({n},{c},{h},{w}) {'smooth' if smooth else 'random'}"
-                add(gs, group, floats, name, grid_sampler(n, c, h, w, h, w, smooth))
-    for mode, padding in (("nearest", "zeros"), ("bicubic", "zeros"), ("bilinear", "border"), ("bilinear", "reflection")):
-        add(gs, "8 channels or more", ["f32"], f"(4,64,64,64) {mode} {padding}",
-            grid_sampler(4, 64, 64, 64, 64, 64, True, mode, padding))
-        add(gs, "1-4 channels", ["f32"], f"(1,3,512,512) {mode} {padding}",
-            grid_sampler(1, 3, 512, 512, 512, 512, True, mode, padding))
+                name = f"{size} {'smooth' if smooth else 'random'}"
+                add(gs, group, floats, name, grid_sampler(n, c, h, w, ho, wo, smooth))
+    modes = [("nearest", "zeros"), ("nearest", "border"), ("bicubic", "zeros"), ("bicubic", "border"), ("bicubic", "reflection"),
+             ("bilinear", "border"), ("bilinear", "reflection")]
+    for mode, padding in modes:
+        for smooth in (True, False):
+            name = f"{mode} {padding} {'smooth' if smooth else 'random'}"
+            add(gs, "8 channels or more", floats, f"(4,64,64,64) {name}",
+                grid_sampler(4, 64, 64, 64, 64, 64, smooth, mode, padding))
+            add(gs, "1-4 channels", floats, f"(1,3,512,512) {name}",
+                grid_sampler(1, 3, 512, 512, 512, 512, smooth, mode, padding))
     for n, c, h, w, f in ((8, 64, 56, 56, 2), (1, 64, 113, 113, 2), (16, 512, 7, 7, 2), (2, 64, 256, 256, 2), (32, 64, 14, 14, 3)):
         add("max-unpool2d-backward", "all", [*floats, "i32"], f"({n},{c},{h},{w}) x{f}", max_unpool(n, c, h, w, f))
     for n, c, h, w, *pads in ((8, 64, 56, 56, 1, 1, 1, 1), (1, 3, 1024, 1024, 8, 8, 8, 8), (32, 256, 14, 14, 1, 1, 1, 1),

@@ -26,7 +26,8 @@ pub enum Feature {
     Complex,
     /// Bicubic grid sampling.
     Bicubic,
-    /// Grid sampling with an image's channels staged side by side, which plans for machines with vectors choose.
+    /// Grid sampling with an image's channels staged side by side, or a few channels with points side by side, which plans for
+    /// machines with vectors choose.
     ChannelsLast,
 }
 

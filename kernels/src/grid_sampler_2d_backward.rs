@@ -16,6 +16,7 @@ mod direct;
 mod gradient;
 mod grid_grad;
 mod planes;
+mod point_lanes;
 mod share;
 mod sources;
 mod staging;
@@ -211,7 +212,7 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
     }
     match plan.route() {
         Route::Zero | Route::Direct(_) => Ok(()),
-        Route::Images | Route::Blocks | Route::Bands => Feature::ChannelsLast.need(operator),
+        Route::PointLanes | Route::Images | Route::Blocks | Route::Bands => Feature::ChannelsLast.need(operator),
     }
 }
 

@@ -78,11 +78,62 @@ pub(crate) trait Vector<S: Isa>:
     /// row `i`.
     fn transpose(row: impl FnMut(usize) -> Self, column: impl FnMut(usize, Self));
 
+    /// The lanes of `a` and then `b` that have an even number, and those that have an odd one.
+    #[inline(always)]
+    fn deinterleave(isa: S, [a, b]: [Self; 2]) -> [Self; 2] {
+        let (mut all, mut even, mut odd) =
+            ([Self::Elem::default(); 16], [Self::Elem::default(); 8], [Self::Elem::default(); 8]);
+        a.store(&mut all);
+        b.store(all.get_mut(Self::LANES..).unwrap_or(&mut []));
+        for ((even, odd), &[a, b]) in even.iter_mut().zip(&mut odd).zip(all.as_chunks::<2>().0) {
+            (*even, *odd) = (a, b);
+        }
+        [Self::load(isa, &even), Self::load(isa, &odd)]
+    }
+    /// Undoes [`deinterleave`](Self::deinterleave).
+    #[inline(always)]
+    fn interleave(isa: S, [even, odd]: [Self; 2]) -> [Self; 2] {
+        let (mut all, mut evens, mut odds) =
+            ([Self::Elem::default(); 16], [Self::Elem::default(); 8], [Self::Elem::default(); 8]);
+        even.store(&mut evens);
+        odd.store(&mut odds);
+        for ((&even, &odd), pair) in evens.iter().zip(&odds).zip(all.as_chunks_mut::<2>().0) {
+            *pair = [even, odd];
+        }
+        [Self::load(isa, &all), Self::load(isa, all.get(Self::LANES..).unwrap_or(&[]))]
+    }
+    /// Writes each lane, an integer of at least 0 that an `u32` holds, as an index, as many as `dst` has room for.
+    #[inline(always)]
+    fn store_indices(self, dst: &mut [u32]) {
+        let mut lanes = [Self::Elem::default(); 8];
+        self.store(&mut lanes);
+        for (to, lane) in dst.iter_mut().zip(lanes).take(Self::LANES) {
+            *to = lane.to_index();
+        }
+    }
+    /// For each lane the element `data[at]` and the one behind it; both 0 where there are not both.
+    #[inline(always)]
+    fn pairs(isa: S, data: &[Self::Elem], at: &[u32]) -> [Self; 2] {
+        some_pairs(isa, data, at)
+    }
+
     /// Every NaN replaced by the canonical quiet NaN.
     #[inline(always)]
     fn canonical(self, isa: S) -> Self {
         Self::select(self.eq(self), self, Self::splat(isa, Self::Elem::NAN))
     }
+}
+
+/// As [`Vector::pairs`], lane by lane.
+#[inline(always)]
+fn some_pairs<S: Isa, V: Vector<S>>(isa: S, data: &[V::Elem], at: &[u32]) -> [V; 2] {
+    let (mut first, mut second) = ([V::Elem::default(); 8], [V::Elem::default(); 8]);
+    for ((first, second), &at) in first.iter_mut().zip(&mut second).zip(at).take(V::LANES) {
+        if let Some(&[a, b]) = data.get(at as usize..).and_then(|data| data.first_chunk::<2>()) {
+            (*first, *second) = (a, b);
+        }
+    }
+    [V::load(isa, &first), V::load(isa, &second)]
 }
 
 /// A type that sums are made in: f32 or f64.
@@ -113,6 +164,8 @@ pub(crate) trait Real:
     fn from_usize(n: usize) -> Self;
     /// Towards zero, saturating; 0 for NaN.
     fn to_isize(self) -> isize;
+    /// Towards zero, saturating; 0 for NaN.
+    fn to_index(self) -> u32;
     /// The canonical NaN for every NaN.
     fn canonical(self) -> Self;
 }
@@ -129,6 +182,10 @@ impl Real for f32 {
     #[inline(always)]
     fn to_isize(self) -> isize {
         self as isize
+    }
+    #[inline(always)]
+    fn to_index(self) -> u32 {
+        self as u32
     }
     #[inline(always)]
     fn canonical(self) -> Self {
@@ -148,6 +205,10 @@ impl Real for f64 {
     #[inline(always)]
     fn to_isize(self) -> isize {
         self as isize
+    }
+    #[inline(always)]
+    fn to_index(self) -> u32 {
+        self as u32
     }
     #[inline(always)]
     fn canonical(self) -> Self {

@@ -175,7 +175,9 @@ fn layouts_and_masks() {
 fn every_route_is_reached() {
     let routes = |spec: GridSampler| plans(&spec.problem()).iter().map(Plan::route).collect::<Vec<_>>();
     let few = routes(GridSampler { n: 1, hi: 32, ..Default::default() });
-    assert!(few.contains(&Route::Images) && few.contains(&Route::Bands), "{few:?}");
+    assert!(few.contains(&Route::PointLanes), "{few:?}");
+    let more = routes(GridSampler { n: 1, c: 5, hi: 32, ..Default::default() });
+    assert!(more.contains(&Route::Images) && more.contains(&Route::Bands), "{more:?}");
     let many = routes(GridSampler { n: 1, c: 130, ..Default::default() });
     assert!(many.contains(&Route::Images) && many.contains(&Route::Blocks), "{many:?}");
     let passes = |limit| {
@@ -194,7 +196,7 @@ fn every_route_is_reached() {
 #[test]
 fn shares_on_their_own() {
     let rng = &mut Rng::new(5);
-    for (c, hi) in [(3, 32), (130, 7), (6, 9)] {
+    for (c, hi) in [(3, 32), (4, 32), (130, 7), (6, 9)] {
         for dtype in DTYPES {
             let spec = GridSampler { n: 1, c, hi, dtype, ..Default::default() };
             let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Smooth, rng);

@@ -2,12 +2,12 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
-use super::coordinates::{Axis, Positions, is_somewhere};
+use super::coordinates::{Axis, somewhere};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
-use crate::level::Level;
-use crate::simd::Real;
+use crate::level::{Kernel, Level};
+use crate::simd::{Isa, Real, Vector};
 
 /// Points that are worked on together; a whole number of vectors at every level.
 pub(crate) const CHUNK: usize = 32;
@@ -18,8 +18,8 @@ pub(crate) const ABSENT: usize = usize::MAX >> 2;
 /// A value for each point of a chunk.
 pub(crate) type Each<T> = [T; CHUNK];
 
-/// A sum along x and along y for each point of a chunk.
-pub(crate) type Sums<A> = Each<[A; 2]>;
+/// Sums along x and along y for each point of a chunk.
+pub(crate) type Sums<A> = [Each<A>; 2];
 
 /// Both axes of the image.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ pub(crate) struct Cells<A> {
     pub(crate) count: usize,
     pub(crate) x: AxisCells<A>,
     pub(crate) y: AxisCells<A>,
-    nearest: bool,
+    pub(crate) nearest: bool,
 }
 
 /// The pixels of an image, or of a rectangle of it, in a buffer.
@@ -103,44 +103,103 @@ impl<A: Real> Axes<A> {
         first: usize,
         count: usize,
     ) -> Cells<A> {
+        let mut cells = self.no_cells();
+        dispatch(level, Find { axes: self, grid, first, count, cells: &mut cells });
+        cells
+    }
+
+    /// A chunk without points.
+    pub(crate) fn no_cells(&self) -> Cells<A> {
         let zeros = [A::default(); CHUNK];
         let none = AxisCells { cell: zeros, before: zeros, after: zeros, multiplier: zeros };
-        let mut cells = Cells { count: count.min(CHUNK), x: none, y: none, nearest: self.nearest };
-        let mut at = [zeros; 2];
-        load_pairs(grid, first, cells.count, &mut at);
-        let [x, y] = &at;
-        dispatch(level, Positions { axis: &self.x, grid: x, cells: &mut cells.x });
-        dispatch(level, Positions { axis: &self.y, grid: y, cells: &mut cells.y });
-        let multipliers = cells.x.multiplier.iter_mut().zip(&mut cells.y.multiplier);
-        for ((mx, my), (&x, &y)) in multipliers.zip(cells.x.cell.iter().zip(&cells.y.cell)) {
-            if !is_somewhere(x) || !is_somewhere(y) {
-                // Not even -0.
-                (*mx, *my) = (A::default(), A::default());
-            }
-        }
-        cells
+        Cells { count: 0, x: none, y: none, nearest: self.nearest }
     }
 }
 
-/// Reads x and y of `count` points.
-fn load_pairs<T: Element>(grid: &Planes<&[T]>, first: usize, count: usize, [x, y]: &mut [Each<T::Acc>; 2]) {
-    if let Some(pairs) = grid.pairs(first, count) {
-        for ((x, y), [gx, gy]) in x.iter_mut().zip(y).zip(pairs) {
-            (*x, *y) = (gx.widen(), gy.widen());
+/// Finds the cells of `count` points from `first` on, at most a chunk; those behind them lie nowhere.
+#[derive(Debug)]
+pub(crate) struct Find<'a, 'b, T: Element> {
+    pub(crate) axes: &'a Axes<T::Acc>,
+    pub(crate) grid: &'a Planes<&'b [T]>,
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) cells: &'a mut Cells<T::Acc>,
+}
+
+impl<T: Element> Kernel for Find<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { axes, grid, first, count, cells } = self;
+        cells.count = count.min(CHUNK);
+        let at = load_pairs(isa, grid, first, cells.count);
+        for (axis, grid, cells) in [(&axes.x, &at[0], &mut cells.x), (&axes.y, &at[1], &mut cells.y)] {
+            axis.positions(isa, grid, cells);
         }
-        return;
+        // A point that lies nowhere along one axis has no gradient along the other, not even -0.
+        let (x, y) = (&mut cells.x, &mut cells.y);
+        for k in (0..CHUNK).step_by(lanes_of::<S, T::Acc>()) {
+            let there = somewhere(isa, lanes(isa, &x.cell, k)).and(somewhere(isa, lanes(isa, &y.cell, k)));
+            for multiplier in [&mut x.multiplier, &mut y.multiplier] {
+                put::<S, _>(there.and(lanes(isa, multiplier, k)), multiplier, k);
+            }
+        }
     }
-    for (k, (x, y)) in x.iter_mut().zip(y).enumerate().take(count) {
-        let offset = grid.offset(first.wrapping_add(k));
-        (*x, *y) = (grid.widen(offset), grid.widen(offset.wrapping_add(grid.channel)));
+}
+
+/// Reads x and y of `count` points; NaN for the others of a chunk.
+#[inline(always)]
+fn load_pairs<S: Isa, T: Element>(isa: S, grid: &Planes<&[T]>, first: usize, count: usize) -> [Each<T::Acc>; 2] {
+    let mut at = [[T::Acc::NAN; CHUNK]; 2];
+    let [x, y] = &mut at;
+    let Some(pairs) = grid.pairs(first, count) else {
+        for (k, (x, y)) in x.iter_mut().zip(y).enumerate().take(count) {
+            let offset = grid.offset(first.wrapping_add(k));
+            (*x, *y) = (grid.widen(offset), grid.widen(offset.wrapping_add(grid.channel)));
+        }
+        return at;
+    };
+    let width = lanes_of::<S, T::Acc>();
+    for k in (0..count).step_by(width) {
+        let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
+        let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
+        let [xs, ys] = Vector::deinterleave(isa, two);
+        put::<S, _>(xs, x, k);
+        put::<S, _>(ys, y, k);
     }
+    let no_points = x.get_mut(count..).unwrap_or(&mut []);
+    no_points.fill(T::Acc::NAN);
+    at
+}
+
+/// Lanes of a vector.
+pub(crate) const fn lanes_of<S: Isa, A: Real>() -> usize {
+    A::V::<S>::LANES
+}
+
+/// A vector of a chunk's points from `k` on, a multiple of its lanes.
+#[inline(always)]
+pub(crate) fn lanes<S: Isa, A: Real>(isa: S, each: &Each<A>, k: usize) -> A::V<S> {
+    Vector::load(isa, each.get(within::<S, A>(k)..).unwrap_or(&[]))
+}
+
+/// Sets a vector of a chunk's points from `k` on, a multiple of its lanes.
+#[inline(always)]
+pub(crate) fn put<S: Isa, A: Real>(values: A::V<S>, each: &mut Each<A>, k: usize) {
+    values.store(each.get_mut(within::<S, A>(k)..).unwrap_or(&mut []));
+}
+
+/// `k`, so that the compiler sees that a whole vector follows.
+#[inline(always)]
+pub(crate) const fn within<S: Isa, A: Real>(k: usize) -> usize {
+    k & (CHUNK - A::V::<S>::LANES)
 }
 
 impl<A: Real> Cells<A> {
     /// Offsets of the pixels north-west, north-east, south-west and south-east of each point; the nearest one alone for nearest.
-    pub(crate) fn corners(&self, window: &Window) -> Each<[usize; 4]> {
-        let mut corners = [[ABSENT; 4]; CHUNK];
-        for ((corners, x), y) in corners.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
+    pub(crate) fn corners(&self, window: &Window, to: &mut Each<[usize; 4]>) {
+        for ((corners, x), y) in to.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
             let (x, y) = (x.to_isize(), y.to_isize());
             let (west, north) = (window.column(x), window.row(y));
             *corners = if self.nearest {
@@ -150,7 +209,7 @@ impl<A: Real> Cells<A> {
                 [north.wrapping_add(west), north.wrapping_add(east), south.wrapping_add(west), south.wrapping_add(east)]
             };
         }
-        corners
+        to.get_mut(self.count..).unwrap_or(&mut []).fill([ABSENT; 4]);
     }
 
     /// The distances of point `k`.

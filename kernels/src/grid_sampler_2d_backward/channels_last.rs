@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::bicubic::{Bicubic, Taps};
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Each, Sums, Window, any_present};
+use super::cells::{ABSENT, Axes, CHUNK, Cells, Each, Find, Sums, Window, any_present};
 use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
@@ -51,24 +51,29 @@ impl<T: Element> ChannelsLast<'_, T> {
         mut grid_grad: Option<&mut GridGrad<'_, T>>,
     ) {
         let input = if grid_grad.is_some() { self.input } else { &[] };
+        let mut cells = self.axes.no_cells();
+        let mut corners = Pixels { read: [[ABSENT; 4]; CHUNK], added_to: [[ABSENT; 4]; CHUNK] };
         for first in points.clone().step_by(CHUNK) {
             let run = first..points.end.min(first.saturating_add(CHUNK));
-            let cells = self.axes.cells(self.level, &self.grid, first, run.len());
+            dispatch(
+                self.level,
+                Find { axes: &self.axes, grid: &self.grid, first, count: run.len(), cells: &mut cells },
+            );
             let mut chunk = Chunk {
                 cells: &cells,
                 pitch: self.pitch,
                 tile: &mut *tile,
                 input,
                 input_grad: &mut *input_grad,
-                sums: [[T::Acc::default(); 2]; CHUNK],
+                sums: [[T::Acc::default(); CHUNK]; 2],
             };
             if BICUBIC && let Some(bicubic) = &self.bicubic {
                 self.sixteen(bicubic, run, &mut chunk);
             } else {
-                self.four(run, &mut chunk);
+                self.four(run, &mut chunk, &mut corners);
             }
             if let Some(grid_grad) = grid_grad.as_mut() {
-                grid_grad.put(&cells, first, &mut chunk.sums);
+                grid_grad.put(self.level, &cells, first, &mut chunk.sums);
             }
         }
     }
@@ -78,18 +83,23 @@ impl<T: Element> ChannelsLast<'_, T> {
         dispatch(self.level, Stage { planes, channels: self.channels, positions: points, staged, pitch: self.pitch });
     }
 
-    fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
-        let corners = chunk.cells.corners(&self.image);
-        let moved = if self.window == self.image { None } else { Some(chunk.cells.corners(&self.window)) };
-        let scattered = moved.as_ref().unwrap_or(&corners);
+    fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>, pixels: &mut Pixels) {
+        let Pixels { read, added_to } = pixels;
+        chunk.cells.corners(&self.image, read);
+        let added_to = if self.window == self.image {
+            &*read
+        } else {
+            chunk.cells.corners(&self.window, added_to);
+            &*added_to
+        };
         // A band's share looks at many points that lie outside of the band.
-        let scatters = !chunk.input_grad.is_empty() && any_present(scattered);
+        let scatters = !chunk.input_grad.is_empty() && any_present(added_to);
         if !scatters && chunk.input.is_empty() {
             return;
         }
         self.stage(points, chunk.tile);
         let weights = if scatters { Some(chunk.cells.weights()) } else { None };
-        dispatch(self.level, Four { chunk, corners: &corners, scattered, weights: weights.as_ref() });
+        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, weights: weights.as_ref() });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -104,6 +114,13 @@ impl<T: Element> ChannelsLast<'_, T> {
             }
         }
     }
+}
+
+/// Where the pixels of a chunk of points lie in the staged image and in the staged part of `input_grad`.
+#[derive(Debug)]
+struct Pixels {
+    read: Each<[usize; 4]>,
+    added_to: Each<[usize; 4]>,
 }
 
 /// A chunk of points.
@@ -155,17 +172,20 @@ impl<A: Real> Four<'_, '_, A> {
         if chunk.input.len().saturating_add(chunk.input_grad.len()) > NEAR {
             for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
                 for line in (0..pitch).step_by(LINE) {
-                    isa.prefetch(chunk.input, a.saturating_mul(pitch).saturating_add(line));
-                    isa.prefetch(chunk.input_grad, b.saturating_mul(pitch).saturating_add(line));
+                    isa.prefetch(chunk.input, a.wrapping_add(line));
+                    isa.prefetch(chunk.input_grad, b.wrapping_add(line));
                 }
             }
         }
         let (tile, input) = (&*chunk.tile, chunk.input);
         if !input.is_empty() {
-            let zeros = [A::default(); 64];
-            let zeros = position(&zeros, 0, pitch).unwrap_or(&[]);
-            for (k, (&[nw, ne, sw, se], sum)) in corners.iter().zip(&mut chunk.sums).enumerate().take(count) {
-                let (Some(distances), Some(go)) = (chunk.cells.distances(k), position(tile, k, pitch)) else {
+            let zeros = [[A::default(); GROUP]; 16];
+            let [sums_x, sums_y] = &mut chunk.sums;
+            let sums = sums_x.iter_mut().zip(sums_y);
+            for (k, (&[nw, ne, sw, se], (sum_x, sum_y))) in corners.iter().zip(sums).enumerate().take(count) {
+                let (Some(distances), Some(go)) =
+                    (chunk.cells.distances(k), position(tile, k.wrapping_mul(pitch), pitch))
+                else {
                     continue;
                 };
                 let (nw, ne) = (position::<A, GROUP>(input, nw, pitch), position::<A, GROUP>(input, ne, pitch));
@@ -173,15 +193,15 @@ impl<A: Real> Four<'_, '_, A> {
                 if nw.is_none() && ne.is_none() && sw.is_none() && se.is_none() {
                     continue;
                 }
-                let (nw, ne) = (nw.unwrap_or(zeros), ne.unwrap_or(zeros));
-                let (sw, se) = (sw.unwrap_or(zeros), se.unwrap_or(zeros));
+                let (nw, ne) = (nw.unwrap_or(&zeros), ne.unwrap_or(&zeros));
+                let (sw, se) = (sw.unwrap_or(&zeros), se.unwrap_or(&zeros));
                 let [x, y] = gradient::bilinear(isa, go, [nw, ne, sw, se], distances);
-                *sum = [gradient::halve(x), gradient::halve(y)];
+                (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
             }
         }
         if let Some(weights) = weights {
             for (k, (corners, weights)) in scattered.iter().zip(weights).enumerate().take(count) {
-                let Some(go) = position::<A, GROUP>(tile, k, pitch) else { continue };
+                let Some(go) = position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch) else { continue };
                 for (&at, &weight) in corners.iter().zip(weights) {
                     if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
                         gradient::scatter(isa, pixel, weight, go);
@@ -222,8 +242,9 @@ impl<A: Real> Sixteen<'_, '_, A> {
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
         let Self { chunk, k, taps, offsets, scattered } = self;
         let (pitch, input) = (chunk.pitch, chunk.input);
-        let Some(go) = position::<A, GROUP>(chunk.tile, k, pitch) else { return };
-        if let Some(sum) = chunk.sums.get_mut(k)
+        let Some(go) = position::<A, GROUP>(chunk.tile, k.wrapping_mul(pitch), pitch) else { return };
+        let [sums_x, sums_y] = &mut chunk.sums;
+        if let (Some(sum_x), Some(sum_y)) = (sums_x.get_mut(k), sums_y.get_mut(k))
             && !input.is_empty()
             && offsets.iter().any(|&at| at < ABSENT)
         {
@@ -234,7 +255,7 @@ impl<A: Real> Sixteen<'_, '_, A> {
                 *to = position(input, at, pitch).unwrap_or(zeros);
             }
             let [x, y] = gradient::bicubic(isa, go, &pixels, &taps.columns, &taps.rows);
-            *sum = [gradient::halve(x), gradient::halve(y)];
+            (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
         }
         if !chunk.input_grad.is_empty() {
             for (&at, weight) in scattered.iter().zip(taps.weights()) {
@@ -246,22 +267,22 @@ impl<A: Real> Sixteen<'_, '_, A> {
     }
 }
 
-/// The channels of a staged position, if it is there.
+/// The channels of the staged position that begins at an offset, if it is there.
 #[inline(always)]
-fn position<A, const GROUP: usize>(staged: &[A], index: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
+fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
+    let rest = staged.get(at..)?;
     if GROUP == 4 {
-        return staged.as_chunks::<GROUP>().0.get(index).map(core::slice::from_ref);
+        return rest.first_chunk().map(core::slice::from_ref);
     }
-    let at = index.saturating_mul(pitch);
-    staged.get(at..at.saturating_add(pitch)).map(|channels| channels.as_chunks::<GROUP>().0)
+    rest.get(..pitch).map(|channels| channels.as_chunks::<GROUP>().0)
 }
 
 /// The same to be written.
 #[inline(always)]
-fn position_mut<A, const GROUP: usize>(staged: &mut [A], index: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
+fn position_mut<A, const GROUP: usize>(staged: &mut [A], at: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
+    let rest = staged.get_mut(at..)?;
     if GROUP == 4 {
-        return staged.as_chunks_mut::<GROUP>().0.get_mut(index).map(core::slice::from_mut);
+        return rest.first_chunk_mut().map(core::slice::from_mut);
     }
-    let at = index.saturating_mul(pitch);
-    staged.get_mut(at..at.saturating_add(pitch)).map(|channels| channels.as_chunks_mut::<GROUP>().0)
+    rest.get_mut(..pitch).map(|channels| channels.as_chunks_mut::<GROUP>().0)
 }

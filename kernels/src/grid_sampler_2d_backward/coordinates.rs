@@ -4,8 +4,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
-use super::cells::{AxisCells, CHUNK, Each};
-use crate::level::Kernel;
+use super::cells::{AxisCells, CHUNK, Each, lanes, lanes_of, put};
 use crate::simd::{Isa, Real, Vector};
 
 /// What an axis of the image makes of grid values.
@@ -19,31 +18,6 @@ pub(crate) struct Axis<A> {
     /// `None` for bicubic, whose taps are padded, not its centre.
     padding: Option<PaddingMode>,
     nearest: bool,
-}
-
-/// Finds the cells of a chunk of points from their grid values along an axis.
-#[derive(Debug)]
-pub(crate) struct Positions<'a, A> {
-    pub(crate) axis: &'a Axis<A>,
-    pub(crate) grid: &'a Each<A>,
-    pub(crate) cells: &'a mut AxisCells<A>,
-}
-
-impl<A: Real> Kernel for Positions<'_, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        let Self { axis, grid, cells } = self;
-        // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
-        for first in (0..CHUNK).step_by(A::V::<S>::LANES) {
-            let p = axis.position(isa, Vector::load(isa, grid.get(first..).unwrap_or(&[])));
-            p.cell.store(cells.cell.get_mut(first..).unwrap_or(&mut []));
-            ((p.cell + splat::<S, A>(isa, A::ONE)) - p.at).store(cells.before.get_mut(first..).unwrap_or(&mut []));
-            (p.at - p.cell).store(cells.after.get_mut(first..).unwrap_or(&mut []));
-            p.multiplier.store(cells.multiplier.get_mut(first..).unwrap_or(&mut []));
-        }
-    }
 }
 
 /// Where a vector of points lies along an axis.
@@ -73,6 +47,12 @@ pub(crate) fn is_somewhere<A: Real>(cell: A) -> bool {
     cell > nowhere()
 }
 
+/// Mask of the points with these cells that mix any pixel.
+#[inline(always)]
+pub(crate) fn somewhere<S: Isa, V: Vector<S>>(isa: S, cell: V) -> V {
+    V::splat(isa, nowhere()).lt(cell)
+}
+
 impl<A: Real> Axis<A> {
     pub(crate) fn new(problem: &Problem, size: usize) -> Self {
         Self {
@@ -81,6 +61,19 @@ impl<A: Real> Axis<A> {
             align_corners: problem.align_corners,
             padding: (problem.interpolation != Interpolation::Bicubic).then_some(problem.padding_mode),
             nearest: problem.interpolation == Interpolation::Nearest,
+        }
+    }
+
+    /// Finds the cells of a chunk of points from their grid values.
+    #[inline(always)]
+    pub(crate) fn positions<S: Isa>(&self, isa: S, grid: &Each<A>, cells: &mut AxisCells<A>) {
+        // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
+        for first in (0..CHUNK).step_by(lanes_of::<S, A>()) {
+            let p = self.position(isa, lanes(isa, grid, first));
+            put::<S, _>(p.cell, &mut cells.cell, first);
+            put::<S, _>((p.cell + splat::<S, A>(isa, A::ONE)) - p.at, &mut cells.before, first);
+            put::<S, _>(p.at - p.cell, &mut cells.after, first);
+            put::<S, _>(p.multiplier, &mut cells.multiplier, first);
         }
     }
 

@@ -46,20 +46,21 @@ impl<T: Element> Direct<'_, T> {
     pub(crate) fn gradients(&self, points: Range<usize>, reads: bool, grid_grad: &mut GridGrad<'_, T>) {
         for first in points.clone().step_by(CHUNK) {
             let cells = self.axes.cells(self.level, &self.grid, first, points.end.wrapping_sub(first).min(CHUNK));
-            let mut sums = [[T::Acc::default(); 2]; CHUNK];
-            let corners = cells.corners(&self.image);
-            for (k, (sum, corners)) in
-                sums.iter_mut().zip(&corners).enumerate().take(if reads { cells.count } else { 0 })
-            {
+            let mut sums = [[T::Acc::default(); CHUNK]; 2];
+            let [sums_x, sums_y] = &mut sums;
+            let mut corners = [[ABSENT; 4]; CHUNK];
+            cells.corners(&self.image, &mut corners);
+            let each = sums_x.iter_mut().zip(sums_y).zip(&corners).enumerate();
+            for (k, ((x, y), corners)) in each.take(if reads { cells.count } else { 0 }) {
                 let point = self.grad_output.offset(first.wrapping_add(k));
                 if BICUBIC && let Some(bicubic) = &self.bicubic {
                     let Some(taps) = bicubic.taps(&cells, k) else { continue };
-                    *sum = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
+                    [*x, *y] = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
                 } else if let Some(distances) = cells.distances(k) {
-                    *sum = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
+                    [*x, *y] = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
                 }
             }
-            grid_grad.put(&cells, first, &mut sums);
+            grid_grad.put(self.level, &cells, first, &mut sums);
         }
     }
 
@@ -104,7 +105,8 @@ impl<T: Element> Direct<'_, T> {
     pub(crate) fn scatter(&self, points: Range<usize>, sums: &mut PixelSums<'_, T::Acc>) {
         for first in points.clone().step_by(CHUNK) {
             let cells = self.axes.cells(self.level, &self.grid, first, points.end.wrapping_sub(first).min(CHUNK));
-            let corners = cells.corners(&sums.window);
+            let mut corners = [[ABSENT; 4]; CHUNK];
+            cells.corners(&sums.window, &mut corners);
             // A window may be a small part of the image.
             if self.bicubic.is_none() && !any_present(&corners) {
                 continue;

@@ -25,9 +25,11 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
 ) -> Lanes<A> {
     let Distances { before: [bx, by], after: [ax, ay] } = distances;
     let (bx, by, ax, ay) = (splat(isa, bx), splat(isa, by), splat(isa, ax), splat(isa, ay));
-    // Not zipped: what iterators ask about lengths would take longer than a pixel of one group.
-    let count = grad_output.len().min(nw.len()).min(ne.len()).min(sw.len()).min(se.len());
     let mut lanes = [[A::default(); 8]; 2];
+    // All have the same length; cut to it, they need no look at it in the loop.
+    let count = grad_output.len();
+    let (Some(nw), Some(ne)) = (nw.get(..count), ne.get(..count)) else { return lanes };
+    let (Some(sw), Some(se)) = (sw.get(..count), se.get(..count)) else { return lanes };
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
         for at in 0..count {

@@ -1,8 +1,11 @@
 //! Where the gradients of points go: to the tensor, or to sums over blocks of channels.
 
-use super::cells::{Cells, Sums};
+use super::cells::{CHUNK, Cells, Sums, lanes, lanes_of};
+use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
+use crate::level::{Kernel, Level};
+use crate::simd::{Isa, Vector};
 
 /// The gradient of one image's grid.
 #[derive(Debug)]
@@ -19,24 +22,52 @@ pub(crate) struct GridGrad<'a, T: Element> {
 
 impl<T: Element> GridGrad<'_, T> {
     /// Adds the sums over a block of the points from `at` on, and writes the gradients when they are complete.
-    pub(crate) fn put(&mut self, cells: &Cells<T::Acc>, at: usize, sums: &mut Sums<T::Acc>) {
-        let totals = self.totals.get_mut(at..).unwrap_or(&mut []);
-        for ([x, y], [total_x, total_y]) in sums.iter_mut().zip(totals).take(cells.count) {
-            if !self.first {
+    pub(crate) fn put(&mut self, level: Level, cells: &Cells<T::Acc>, at: usize, sums: &mut Sums<T::Acc>) {
+        dispatch(level, Put { grid_grad: self, cells, at, sums });
+    }
+}
+
+/// As [`GridGrad::put`].
+#[derive(Debug)]
+pub(crate) struct Put<'a, 'b, T: Element> {
+    pub(crate) grid_grad: &'a mut GridGrad<'b, T>,
+    pub(crate) cells: &'a Cells<T::Acc>,
+    pub(crate) at: usize,
+    pub(crate) sums: &'a mut Sums<T::Acc>,
+}
+
+impl<T: Element> Kernel for Put<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { grid_grad, cells, at, sums: [x, y] } = self;
+        let totals = grid_grad.totals.get_mut(at..).unwrap_or(&mut []);
+        for ((x, y), [total_x, total_y]) in x.iter_mut().zip(&mut *y).zip(totals).take(cells.count) {
+            if !grid_grad.first {
                 (*x, *y) = (*total_x + *x, *total_y + *y);
             }
             (*total_x, *total_y) = (*x, *y);
         }
-        if !self.last {
+        if !grid_grad.last {
             return;
         }
-        let multipliers = cells.x.multiplier.iter().zip(&cells.y.multiplier);
-        let gradients = sums.iter().zip(multipliers).take(cells.count);
-        let gradients = gradients.map(|(&[x, y], (&mx, &my))| [T::narrow(mx * x), T::narrow(my * y)]);
-        if let Some(pairs) = self.out.pairs_mut(at, cells.count) {
-            pairs.iter_mut().zip(gradients).for_each(|(to, gradient)| *to = gradient);
+        let width = lanes_of::<S, T::Acc>();
+        let zero = T::narrow(T::Acc::default());
+        let mut pairs = [[zero; 2]; CHUNK];
+        for k in (0..cells.count).step_by(width) {
+            let x = lanes(isa, &cells.x.multiplier, k) * lanes(isa, x, k);
+            let y = lanes(isa, &cells.y.multiplier, k) * lanes(isa, y, k);
+            let [front, back] = Vector::interleave(isa, [x, y]);
+            let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();
+            T::store(isa, front, pairs);
+            T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
+        }
+        if let Some(to) = grid_grad.out.pairs_mut(at, cells.count) {
+            to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair);
         } else {
-            gradients.enumerate().for_each(|(k, [x, y])| self.out.set_pair(at.wrapping_add(k), x, y));
+            let pairs = pairs.iter().enumerate().take(cells.count);
+            pairs.for_each(|(k, &[x, y])| grid_grad.out.set_pair(at.wrapping_add(k), x, y));
         }
     }
 }

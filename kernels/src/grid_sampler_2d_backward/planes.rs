@@ -4,6 +4,8 @@ use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use crate::element::Element;
+use crate::level::Kernel;
+use crate::simd::{Isa, Real, Vector};
 
 /// Channels (or axes) of positions in rows and columns. `D` is a slice of elements, to read or to write.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +100,12 @@ impl<T: Copy> Planes<&mut [T]> {
             while !rest.is_empty() {
                 let (offset, count) = self.run(&rest, usize::MAX);
                 rest.start = rest.start.wrapping_add(count.max(1));
-                let from = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
-                from.iter_mut().step_by(self.column.max(1)).take(count).for_each(|to| *to = value);
+                let to = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
+                if self.column == 1 {
+                    to.get_mut(..count).unwrap_or(&mut []).fill(value);
+                } else {
+                    to.iter_mut().step_by(self.column.max(1)).take(count).for_each(|to| *to = value);
+                }
             }
         }
     }
@@ -116,16 +122,42 @@ impl<T: Element> Planes<&mut [T]> {
             }
         }
     }
+}
 
-    /// Makes every NaN of `positions` of the first `channels` the canonical one.
-    pub(crate) fn canonical(&mut self, channels: usize, positions: Range<usize>) {
+/// Makes every NaN of `positions` of the first `channels` the canonical one.
+#[derive(Debug)]
+pub(crate) struct Canonical<'a, T> {
+    pub(crate) planes: Planes<&'a mut [T]>,
+    pub(crate) channels: usize,
+    pub(crate) positions: Range<usize>,
+}
+
+impl<T: Element> Kernel for Canonical<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { planes, channels, positions } = self;
         for c in 0..channels {
             let mut rest = positions.clone();
             while !rest.is_empty() {
-                let (offset, count) = self.run(&rest, usize::MAX);
+                let (offset, count) = planes.run(&rest, usize::MAX);
                 rest.start = rest.start.wrapping_add(count.max(1));
-                let from = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
-                from.iter_mut().step_by(self.column.max(1)).take(count).for_each(|v| *v = T::narrow(v.widen()));
+                let values =
+                    planes.data.get_mut(offset.wrapping_add(c.wrapping_mul(planes.channel))..).unwrap_or(&mut []);
+                if planes.column == 1 {
+                    let values = values.get_mut(..count).unwrap_or(&mut []);
+                    for k in (0..count).step_by(<T::Acc as Real>::V::<S>::LANES) {
+                        let values = values.get_mut(k..).unwrap_or(&mut []);
+                        T::store(isa, T::load(isa, values), values);
+                    }
+                } else {
+                    for k in 0..count {
+                        if let Some(value) = values.get_mut(k.wrapping_mul(planes.column)) {
+                            *value = T::narrow(value.widen());
+                        }
+                    }
+                }
             }
         }
     }

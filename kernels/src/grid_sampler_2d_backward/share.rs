@@ -9,9 +9,10 @@ use super::cells::Window;
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
-use super::planes::Planes;
+use super::planes::{Canonical, Planes};
+use super::point_lanes::{Packed, PointLanes};
 use super::sources::Sources;
-use super::staging::{Stage, Unstage};
+use super::staging::{Pack, Stage, Unpack, Unstage};
 use super::stored::Stored;
 use crate::built::CHANNELS_LAST;
 
@@ -39,6 +40,9 @@ impl<T: Stored> Share<'_, T> {
             Work::Direct { images } => images.for_each(|n| self.direct(n)),
             // What follows has been refused if it is not built.
             _ if !CHANNELS_LAST => {}
+            Work::PointLanes { images, channels, points } => {
+                images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone()));
+            }
             Work::Images { images } => {
                 for n in images {
                     (0..blocks.get()).for_each(|b| self.block(n, b, None));
@@ -66,7 +70,7 @@ impl<T: Stored> Share<'_, T> {
 
     /// An image in place.
     fn direct(&mut self, n: usize) {
-        let (plan, image) = (self.sources.plan, self.sources.direct(n));
+        let (plan, level, image) = (self.sources.plan, self.sources.level, self.sources.direct(n));
         let (p, points) = (plan.problem(), 0..plan.points());
         if p.want_grid_grad {
             let mut grid_grad = GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true };
@@ -85,7 +89,7 @@ impl<T: Stored> Share<'_, T> {
             if let Some(data) = T::as_sums(&mut *out.data) {
                 image.scatter(points, &mut PixelSums { data, base: out.base, channel, window, channels: 0..p.c });
             }
-            out.canonical(p.c, 0..plan.pixels());
+            dispatch(level, Canonical { planes: out, channels: p.c, positions: 0..plan.pixels() });
             return;
         }
         let mut stack = [zero; 64];
@@ -111,6 +115,65 @@ impl<T: Stored> Share<'_, T> {
             }
         }
         self.scratch = scratch;
+    }
+
+    /// Some channels of an image's `input_grad`, and the gradients of some of its points, points side by side.
+    fn point_lanes(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
+        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
+        let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.scratch());
+        let mut scratch = Front::new(&mut *self.scratch);
+        let (staged_input, staged_sums) = (scratch.take(layout.input), scratch.take(layout.input_grad));
+        let planes_in = sources.input(n, 0);
+        let mut input = Packed { data: &[][..], channel: planes_in.channel };
+        if plan.reads_input() && plan.stages_input() {
+            let packed = cast_mut(staged_input);
+            dispatch(level, Pack { planes: planes_in, channels: p.c, positions: pixels, packed: &mut *packed });
+            input = Packed { data: packed, channel: pixels };
+        } else if plan.reads_input() {
+            input.data = T::as_acc(planes_in.data.get(planes_in.base..).unwrap_or(&[])).unwrap_or(&[]);
+        }
+        let mut out = planes(plan, self.input_grad, &self.range, n, channels.start);
+        let (staged, staged_sums) = (plan.stages_input_grad(), cast_mut::<T::Acc>(staged_sums));
+        let mut sums = Packed { data: &mut [][..], channel: pixels };
+        if p.want_input_grad && staged {
+            staged_sums.fill(T::Acc::default());
+            sums.data = &mut *staged_sums;
+        } else if p.want_input_grad {
+            out.fill(channels.len(), 0..pixels, T::narrow(T::Acc::default()));
+            sums.channel = out.channel;
+            sums.data = out.data.get_mut(out.base..).and_then(T::as_sums).unwrap_or(&mut []);
+        }
+        let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
+        let mut grid_grad = GridGrad { out: out_of_points, totals: &mut [], first: true, last: true };
+        let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
+        for (points, makes) in runs {
+            if !makes && !p.want_input_grad {
+                continue;
+            }
+            let image = PointLanes {
+                axes: sources.axes(),
+                size: [p.hi, p.wi],
+                points,
+                grid: sources.grid(n),
+                grad_output: sources.grad_output(n, 0),
+                input: Packed { data: if makes { input.data } else { &[] }, ..input },
+                input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
+                channels: p.c,
+                added: channels.clone(),
+                grid_grad: makes.then_some(&mut grid_grad),
+            };
+            dispatch(level, image);
+        }
+        if !p.want_input_grad {
+            return;
+        }
+        if staged {
+            let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+            dispatch(level, Unpack { packed: staged_sums, channels: channels.len(), positions: pixels, planes });
+        } else {
+            let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+            dispatch(level, Canonical { planes, channels: channels.len(), positions: 0..pixels });
+        }
     }
 
     /// A block of an image's channels; its part of `grid_grad` goes to a part of what the share makes, if so.
@@ -163,14 +226,15 @@ impl<T: Stored> Share<'_, T> {
             for first in points.clone().step_by(CHUNK) {
                 let count = points.end.wrapping_sub(first).min(CHUNK);
                 let cells = sources.axes().cells(sources.level, &sources.grid(n), first, count);
-                let mut sums = [[T::Acc::default(); 2]; CHUNK];
+                let mut sums = [[T::Acc::default(); CHUNK]; 2];
+                let [x, y] = &mut sums;
                 for part in parts.chunks_exact(of_image.max(1)) {
-                    for ([x, y], &[part_x, part_y]) in sums.iter_mut().zip(part.get(first..).unwrap_or(&[])).take(count)
-                    {
+                    let part = part.get(first..).unwrap_or(&[]).iter().take(count);
+                    for ((x, y), &[part_x, part_y]) in x.iter_mut().zip(&mut *y).zip(part) {
                         (*x, *y) = (*x + part_x, *y + part_y);
                     }
                 }
-                grid_grad.put(&cells, first, &mut sums);
+                grid_grad.put(sources.level, &cells, first, &mut sums);
             }
         }
     }

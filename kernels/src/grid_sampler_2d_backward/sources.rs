@@ -83,7 +83,8 @@ impl<'a, T: Element> Sources<'a, T> {
     /// A block of an image's channels, staged in `input` unless that is not read.
     pub(crate) fn channels_last(&self, n: usize, b: usize, input: &'a [T::Acc]) -> ChannelsLast<'a, T> {
         let (first, channels) = self.block(b);
-        let image = self.window([self.problem().wi, 1]);
+        let pitch = self.plan.pitch();
+        let image = self.window([self.problem().wi.wrapping_mul(pitch), pitch]);
         ChannelsLast {
             level: self.level,
             axes: self.axes(),
@@ -91,7 +92,7 @@ impl<'a, T: Element> Sources<'a, T> {
             grid: self.grid(n),
             grad_output: self.grad_output(n, first),
             channels,
-            pitch: self.plan.pitch(),
+            pitch,
             input,
             image,
             window: image,

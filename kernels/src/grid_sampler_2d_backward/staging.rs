@@ -159,3 +159,82 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
         }
     }
 }
+
+/// Writes channels `0..channels` of all positions to `packed`, one plane after the other.
+#[derive(Debug)]
+pub(crate) struct Pack<'a, T: Element> {
+    pub(crate) planes: Planes<&'a [T]>,
+    pub(crate) channels: usize,
+    pub(crate) positions: usize,
+    pub(crate) packed: &'a mut [T::Acc],
+}
+
+/// Rounds `packed` planes to where they belong.
+#[derive(Debug)]
+pub(crate) struct Unpack<'a, T: Element> {
+    pub(crate) packed: &'a [T::Acc],
+    pub(crate) channels: usize,
+    pub(crate) positions: usize,
+    pub(crate) planes: Planes<&'a mut [T]>,
+}
+
+impl<T: Element> Kernel for Pack<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { planes, channels, positions, packed } = self;
+        let lanes = <T::Acc as Real>::V::<S>::LANES;
+        for c in 0..channels {
+            let (mut rest, first) = (0..positions, c.wrapping_mul(positions));
+            while !rest.is_empty() {
+                let (from, count) = planes.run(&rest, usize::MAX);
+                let (from, to) = (from.wrapping_add(c.wrapping_mul(planes.channel)), first.wrapping_add(rest.start));
+                rest.start = rest.start.wrapping_add(count.max(1));
+                let to = packed.get_mut(to..to.wrapping_add(count)).unwrap_or(&mut []);
+                if planes.column != 1 {
+                    let each = to.iter_mut().enumerate();
+                    each.for_each(|(k, to)| *to = planes.widen(from.wrapping_add(k.wrapping_mul(planes.column))));
+                    continue;
+                }
+                let from = planes.data.get(from..from.wrapping_add(count)).unwrap_or(&[]);
+                for k in (0..count).step_by(lanes) {
+                    let values = T::load(isa, from.get(k..).unwrap_or(&[]));
+                    values.store(to.get_mut(k..).unwrap_or(&mut []));
+                }
+            }
+        }
+    }
+}
+
+impl<T: Element> Kernel for Unpack<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { packed, channels, positions, planes } = self;
+        let lanes = <T::Acc as Real>::V::<S>::LANES;
+        for c in 0..channels {
+            let (mut rest, first) = (0..positions, c.wrapping_mul(positions));
+            while !rest.is_empty() {
+                let (to, count) = planes.run(&rest, usize::MAX);
+                let (from, to) = (first.wrapping_add(rest.start), to.wrapping_add(c.wrapping_mul(planes.channel)));
+                rest.start = rest.start.wrapping_add(count.max(1));
+                let from = packed.get(from..from.wrapping_add(count)).unwrap_or(&[]);
+                if planes.column != 1 {
+                    for (k, &sum) in from.iter().enumerate() {
+                        if let Some(to) = planes.data.get_mut(to.wrapping_add(k.wrapping_mul(planes.column))) {
+                            *to = T::narrow(sum);
+                        }
+                    }
+                    continue;
+                }
+                let to = planes.data.get_mut(to..to.wrapping_add(count)).unwrap_or(&mut []);
+                for k in (0..count).step_by(lanes) {
+                    let sums = Vector::load(isa, from.get(k..).unwrap_or(&[]));
+                    T::store(isa, sums, to.get_mut(k..).unwrap_or(&mut []));
+                }
+            }
+        }
+    }
+}

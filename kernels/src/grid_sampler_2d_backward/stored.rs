@@ -12,8 +12,14 @@ pub(crate) trait Stored: Element {
     fn read(values: Values<'_>) -> &[Self];
     /// The elements; none where they are of another type.
     fn write(values: ValuesMut<'_>) -> &mut [Self];
-    /// Elements as sums, where they are of the same type.
-    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self::Acc]>;
+    /// Elements as what sums are made in, where they are of the same type.
+    fn as_acc(elements: &[Self]) -> Option<&[Self::Acc]> {
+        if size_of::<Self>() == size_of::<Self::Acc>() { bytemuck::try_cast_slice(elements).ok() } else { None }
+    }
+    /// The same to be written.
+    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self::Acc]> {
+        if size_of::<Self>() == size_of::<Self::Acc>() { bytemuck::try_cast_slice_mut(elements).ok() } else { None }
+    }
     /// Runs a share. Not generic in each dtype, so that crates that bring their own `Parallel` need not compile the kernels again.
     fn run(share: Share<'_, Self>);
 }
@@ -24,9 +30,6 @@ impl Stored for f32 {
     }
     fn write(values: ValuesMut<'_>) -> &mut [Self] {
         if let ValuesMut::F32(v) = values { v } else { &mut [] }
-    }
-    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
-        Some(elements)
     }
     #[inline(never)]
     fn run(share: Share<'_, Self>) {
@@ -41,9 +44,6 @@ impl Stored for f64 {
     fn write(values: ValuesMut<'_>) -> &mut [Self] {
         if let ValuesMut::F64(v) = values { v } else { &mut [] }
     }
-    fn as_sums(elements: &mut [Self]) -> Option<&mut [Self]> {
-        Some(elements)
-    }
     #[inline(never)]
     fn run(share: Share<'_, Self>) {
         share.run();
@@ -57,9 +57,6 @@ impl Stored for f16 {
     fn write(values: ValuesMut<'_>) -> &mut [Self] {
         if let ValuesMut::F16(v) = values { v } else { &mut [] }
     }
-    fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
-        None
-    }
     #[inline(never)]
     fn run(share: Share<'_, Self>) {
         share.run();
@@ -72,9 +69,6 @@ impl Stored for bf16 {
     }
     fn write(values: ValuesMut<'_>) -> &mut [Self] {
         if let ValuesMut::Bf16(v) = values { v } else { &mut [] }
-    }
-    fn as_sums(_: &mut [Self]) -> Option<&mut [f32]> {
-        None
     }
     #[inline(never)]
     fn run(share: Share<'_, Self>) {

@@ -52,6 +52,16 @@ pub enum Work {
         /// The images.
         images: Range<usize>,
     },
+    /// Points side by side: some channels of `input_grad` of some images, and `grid_grad` of some of their points. Part of an
+    /// image only where there is one.
+    PointLanes {
+        /// The images.
+        images: Range<usize>,
+        /// Channels of `input_grad`.
+        channels: Range<usize>,
+        /// Points of an image, `h * Wo + w`, whose `grid_grad` is made.
+        points: Range<usize>,
+    },
     /// Both gradients of some images, staged one after the other.
     Images {
         /// The images.
@@ -196,7 +206,7 @@ impl Plan {
         let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
         let names = match self.route {
             Route::Zero => [Some("zero"), None, None],
-            Route::Direct(_) | Route::Images => [Some("compute"), None, None],
+            Route::Direct(_) | Route::PointLanes | Route::Images => [Some("compute"), None, None],
             Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
             Route::Bands => [self.reads_input().then_some("stage"), Some("compute"), input_grad.then_some("unstage")],
         };
@@ -215,6 +225,11 @@ impl Plan {
         match (self.route, name) {
             (Route::Zero, _) => Work::Zero,
             (Route::Direct(_), _) => Work::Direct { images: self.images(shares, share) },
+            (Route::PointLanes, _) if shares.get() <= p.n => {
+                let points = if p.want_grid_grad { 0..self.points() } else { 0..0 };
+                Work::PointLanes { images: self.images(shares, share), channels: 0..p.c, points }
+            }
+            (Route::PointLanes, _) => self.part_of_image(shares, share),
             (Route::Images, _) => Work::Images { images: self.images(shares, share) },
             (Route::Blocks, "compute") => {
                 Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
@@ -222,8 +237,7 @@ impl Plan {
             (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
             (Route::Bands, "stage") => Work::Stage { pixels: split(p.n.saturating_mul(self.pixels()), shares, share) },
             (Route::Bands, "compute") => {
-                let images = NonZeroUsize::new(p.n).unwrap_or(NonZeroUsize::MIN);
-                let bands = NonZeroUsize::new(shares.get() / images).unwrap_or(NonZeroUsize::MIN);
+                let bands = NonZeroUsize::new(shares.get() / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
                 let (image, band) = (share / bands, share % bands);
                 let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
@@ -244,7 +258,14 @@ impl Plan {
             Work::Zero => {
                 ShareRange { input_grad: images.elements(&(0..p.n)), grid_grad: point_images.elements(&(0..p.n)) }
             }
-            Work::Direct { images: run } | Work::Images { images: run } => {
+            Work::PointLanes { images, channels, points: run } if self.splits_images() => {
+                let (first, n) = (images.start.saturating_mul(self.points()), images.start.saturating_mul(p.c));
+                ShareRange {
+                    input_grad: planes.elements(&(n.saturating_add(channels.start)..n.saturating_add(channels.end))),
+                    grid_grad: points.elements(&(first.saturating_add(run.start)..first.saturating_add(run.end))),
+                }
+            }
+            Work::Direct { images: run } | Work::PointLanes { images: run, .. } | Work::Images { images: run } => {
                 ShareRange { input_grad: images.elements(&run), grid_grad: point_images.elements(&run) }
             }
             Work::Blocks { blocks } => {
@@ -276,7 +297,12 @@ impl Plan {
         let (per_image, points) = (self.blocks(), self.points());
         let first_block = |image: usize| image.saturating_mul(per_image.get());
         let (blocks, rows, own) = match self.work(phase, share) {
-            Work::Direct { images } | Work::Images { images } => {
+            Work::PointLanes { images, points: own, .. } if self.splits_images() => {
+                // Tiles have all channels, so they share `input_grad` by rows.
+                let parts = NonZeroUsize::new(self.common.block_dim / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
+                (images, split(p.hi, parts, share % parts), own)
+            }
+            Work::Direct { images } | Work::PointLanes { images, .. } | Work::Images { images } => {
                 (first_block(images.start)..first_block(images.end), 0..p.hi, 0..points)
             }
             Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),
@@ -402,6 +428,11 @@ impl Plan {
     fn point_units(&self) -> Units {
         self.grid_grad_units(3)
     }
+}
+
+/// Images to divide by.
+fn images_of(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// `range` in pieces of `size`, the last one shorter.

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::Avx2;
-use crate::simd::{Vector, put};
+use crate::simd::{Vector, put, some_pairs};
 
 /// Eight f32. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +154,35 @@ impl Vector<Avx2> for F32x8 {
         };
         for (j, v) in columns.into_iter().enumerate() {
             column(j, Self(v));
+        }
+    }
+    #[inline(always)]
+    fn store_indices(self, dst: &mut [u32]) {
+        // SAFETY: made from a token.
+        put(wide::u32x8::from(unsafe { _mm256_cvttps_epi32(self.0) }).to_array(), dst);
+    }
+    #[inline(always)]
+    fn pairs(isa: Avx2, data: &[f32], at: &[u32]) -> [Self; 2] {
+        let (Some(&at), Some(last)) = (at.first_chunk::<8>(), data.len().checked_sub(2)) else {
+            return some_pairs(isa, data, at);
+        };
+        let last = u32::try_from(last).unwrap_or(u32::MAX).cast_signed();
+        // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them. A pair is as
+        // large as an f64.
+        unsafe {
+            let last = _mm256_set1_epi32(last);
+            let beyond = _mm256_xor_si256(_mm256_max_epu32(wide::u32x8::new(at).into(), last), last);
+            if _mm256_testz_si256(beyond, beyond) == 0 {
+                return some_pairs(isa, data, &at);
+            }
+            let pair = |k: usize| data.as_ptr().add(at[k] as usize).cast::<f64>();
+            let two = |j: usize, k: usize| _mm_loadh_pd(_mm_load_sd(pair(j)), pair(k));
+            let four = |low: __m128d, high: __m128d| _mm256_castpd_ps(_mm256_set_m128d(high, low));
+            // Shuffles work in each half of the register.
+            let (front, back) = (four(two(0, 1), two(4, 5)), four(two(2, 3), two(6, 7)));
+            let first = _mm256_shuffle_ps::<0b10_00_10_00>(front, back);
+            let second = _mm256_shuffle_ps::<0b11_01_11_01>(front, back);
+            [Self(first), Self(second)]
         }
     }
 }

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::Avx2;
-use crate::simd::{Vector, put};
+use crate::simd::{Vector, put, some_pairs};
 
 /// Four f64. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +129,26 @@ impl Vector<Avx2> for F64x4 {
         };
         for (j, v) in columns.into_iter().enumerate() {
             column(j, Self(v));
+        }
+    }
+    #[inline(always)]
+    fn store_indices(self, dst: &mut [u32]) {
+        // SAFETY: made from a token.
+        put(wide::u32x4::from(unsafe { _mm256_cvttpd_epi32(self.0) }).to_array(), dst);
+    }
+    #[inline(always)]
+    fn pairs(isa: Avx2, data: &[f64], at: &[u32]) -> [Self; 2] {
+        let (Some(&at), Some(last)) = (at.first_chunk::<4>(), data.len().checked_sub(2)) else {
+            return some_pairs(isa, data, at);
+        };
+        if at.into_iter().fold(0, u32::max) as usize > last {
+            return some_pairs(isa, data, &at);
+        }
+        // SAFETY: there is a token, and `data` has a pair at the largest index.
+        unsafe {
+            let pair = |k: usize| _mm_loadu_pd(data.as_ptr().add(at[k] as usize));
+            let (even, odd) = (_mm256_set_m128d(pair(2), pair(0)), _mm256_set_m128d(pair(3), pair(1)));
+            [Self(_mm256_unpacklo_pd(even, odd)), Self(_mm256_unpackhi_pd(even, odd))]
         }
     }
 }

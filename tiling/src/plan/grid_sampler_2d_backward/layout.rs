@@ -65,6 +65,12 @@ impl Plan {
         match self.route {
             Route::Zero => return Some(Scratch::default()),
             Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
+            Route::PointLanes => {
+                let planes = || self.problem.c.checked_mul(self.pixels())?.checked_mul(size);
+                input = if self.reads_input() && self.stages_input() { planes()? } else { 0 };
+                input_grad = if self.problem.want_input_grad && self.stages_input_grad() { planes()? } else { 0 };
+                tile = 0;
+            }
             Route::Images | Route::Blocks => {
                 input = if self.reads_input() { staged(self.pixels())? } else { 0 };
                 input_grad = if self.problem.want_input_grad { staged(self.pixels())? } else { 0 };
@@ -140,7 +146,9 @@ impl Plan {
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
-            Work::Direct { .. } | Work::Images { .. } => ShareWorkspace { scratch, ..Default::default() },
+            Work::Direct { .. } | Work::PointLanes { .. } | Work::Images { .. } => {
+                ShareWorkspace { scratch, ..Default::default() }
+            }
             Work::Blocks { blocks } => {
                 let write = if reads { part("partial_grid_grad", blocks, partial) } else { 0..0 };
                 ShareWorkspace { scratch, write, read: 0..0 }

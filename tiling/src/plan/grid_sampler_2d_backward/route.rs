@@ -1,6 +1,9 @@
 //! Which route a problem takes, and how many shares.
 
-use super::{CHANNEL_BLOCK, CHUNK, Plan, ceil_div};
+use core::num::NonZeroUsize;
+
+use super::{CHANNEL_BLOCK, CHUNK, Plan, Work, ceil_div, images_of, split};
+use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice};
 use crate::{Dtype, PlanError};
@@ -12,6 +15,8 @@ pub enum Route {
     Zero,
     /// In place, images to shares. `input_grad` is made in passes over the grid, each for a window of it.
     Direct(Window),
+    /// Points side by side, images to shares: for few channels.
+    PointLanes,
     /// Channels last, images to shares.
     Images,
     /// Channels last, blocks of 64 channels to shares.
@@ -52,9 +57,11 @@ impl Plan {
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if self.common.target.vector_bytes >= 16 {
-            let blocks = self.blocks().get() > 1;
+            let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
             if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
-                let (route, step, most) = if blocks {
+                let (route, step, most) = if lanes {
+                    (Route::PointLanes, p.n, p.n.saturating_mul(p.c))
+                } else if blocks {
                     (Route::Blocks, 1, p.n.saturating_mul(self.blocks().get()))
                 } else {
                     (Route::Bands, p.n, p.n.saturating_mul((p.hi / BAND_ROWS).min(self.points())))
@@ -64,11 +71,70 @@ impl Plan {
                     return (route, shares);
                 }
             }
-            if let Some(shares) = (1..=images).rev().find(|&n| self.fits_limit(Route::Images, n)) {
-                return (Route::Images, shares);
+            let route = if lanes { Route::PointLanes } else { Route::Images };
+            if let Some(shares) = (1..=images).rev().find(|&n| self.fits_limit(route, n)) {
+                return (route, shares);
             }
         }
         (Route::Direct(self.window(images)), images)
+    }
+
+    /// Whether points side by side are possible and faster than channels side by side.
+    fn suits_point_lanes(&self) -> bool {
+        /// Pixels that f32 counts exactly.
+        const COUNTABLE: usize = 1 << 24;
+        let p = &self.problem;
+        p.c <= 3
+            && p.interpolation != Interpolation::Bicubic
+            && p.hi >= 2
+            && p.wi >= 2
+            && p.hi.checked_mul(p.wi).is_some_and(|pixels| pixels <= COUNTABLE)
+    }
+
+    /// Whether shares are parts of images.
+    pub(super) fn splits_images(&self) -> bool {
+        self.common.block_dim > self.problem.n
+    }
+
+    /// A share of an image with points side by side: some channels of `input_grad`, and so many points of `grid_grad` that all
+    /// shares take as long.
+    pub(super) fn part_of_image(&self, shares: NonZeroUsize, share: usize) -> Work {
+        /// Times that adding a point to a channel, and computing its gradient for a channel, take.
+        const ADD: usize = 3;
+        const GRADIENT: usize = 2;
+        let (p, points) = (&self.problem, self.points());
+        let parts = NonZeroUsize::new(shares.get() / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
+        let (image, part) = (share / parts, share % parts);
+        let adds = if p.want_input_grad { ADD } else { 0 };
+        // The points before the end of a part.
+        let end = |part: usize| {
+            let fair = p.c.saturating_mul(adds.saturating_add(GRADIENT)).saturating_mul(part.saturating_add(1));
+            let added = split(p.c, parts, part).end.saturating_mul(adds).saturating_mul(parts.get());
+            let all = NonZeroUsize::new(p.c.saturating_mul(GRADIENT).saturating_mul(parts.get()))
+                .unwrap_or(NonZeroUsize::MIN);
+            (points.saturating_mul(fair.saturating_sub(added)) / all).min(points)
+        };
+        let first = if part == 0 { 0 } else { end(part.saturating_sub(1)) };
+        let last = if part.saturating_add(1) == parts.get() { points } else { end(part).max(first) };
+        let points = if p.want_grid_grad { first..last } else { 0..0 };
+        Work::PointLanes { images: image..image.saturating_add(1), channels: split(p.c, parts, part), points }
+    }
+
+    /// Whether the route with points side by side works on a copy of `input`: its planes have gaps or need widening.
+    #[must_use]
+    pub fn stages_input(&self) -> bool {
+        self.sums_apart() || !self.packed(self.problem.input_strides)
+    }
+
+    /// Whether that route adds up `input_grad` in a copy.
+    #[must_use]
+    pub fn stages_input_grad(&self) -> bool {
+        self.sums_apart() || !self.packed(self.problem.input_grad_strides)
+    }
+
+    /// Whether planes have no gaps.
+    fn packed(&self, [_, _, row, column]: [usize; 4]) -> bool {
+        column == 1 && row == self.problem.wi
     }
 
     /// Shares of whole images.

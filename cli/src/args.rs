@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attributes;
+mod fuzz;
 mod place;
 mod program;
 mod values;
@@ -14,6 +15,8 @@ use ubtile_kernels::Level;
 use ubtile_tiling::{Edition, Product};
 
 pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
+use fuzz::FUZZ_EXAMPLES;
+pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
 pub(crate) use program::{DisasmArgs, ProgramArgs, SimArgs};
 pub(crate) use values::{DtypeOf, List, Named};
@@ -80,6 +83,17 @@ pub(crate) enum Command {
     /// Check a tile program and print it in full: constants replaced, addresses of buffers stated
     #[command(after_help = program::DISASM_EXAMPLES)]
     Disasm(DisasmArgs),
+    /// Search for a case that a kernel gets wrong: random problems, data, plans and orders of work, held against the reference
+    #[command(after_help = FUZZ_EXAMPLES)]
+    Fuzz(FuzzArgs),
+    /// Run a failure again that `fuzz` found
+    Replay(ReplayArgs),
+    /// Run the kernel of a shared library on cases that come in on stdin
+    #[command(name = KERNEL_WORKER, hide = true)]
+    KernelWorker {
+        /// The shared library
+        library: PathBuf,
+    },
 }
 
 const PRODUCTS_EXAMPLES: &str = "\

@@ -1,10 +1,12 @@
-//! The command `ubtile`. `unsafe` is denied except in `tensors/safetensors.rs`, which maps files into memory.
+//! The command `ubtile`. `unsafe` is denied except in `tensors/safetensors.rs`, which maps files into memory, and
+//! `fuzzing/library.rs`, which calls other people's kernels.
 
 mod args;
 mod commands;
 mod compute;
 mod error;
 mod files;
+mod fuzzing;
 mod op_summary;
 mod output;
 mod place;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
         Some(Command::Sim(args)) => commands::sim::run(&args, cli.format),
         Some(Command::Disasm(args)) => commands::disasm::run(&args, cli.format),
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
+        Some(Command::Fuzz(args)) => commands::fuzz::run(&args, cli.format),
+        Some(Command::Replay(args)) => commands::replay::run(&args, cli.format),
+        Some(Command::KernelWorker { library }) => fuzzing::serve(&library),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

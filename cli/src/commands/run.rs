@@ -69,7 +69,10 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let time_ms = {
         let _progress = Progress::new(format!("computing {operator}"));
         let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
-        let mut call = || compute(&plan, args.level, threads, &inputs, &mut outputs, &mut workspace);
+        let mut call = || {
+            let done = compute(&plan, args.level, &threads, &inputs, &mut outputs, &mut workspace);
+            done.map_err(Error::from)
+        };
         match args.time {
             Some(calls) => Some(time(calls.get(), call)?),
             None => {

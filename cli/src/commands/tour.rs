@@ -83,7 +83,7 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
     let mut time_ms = f64::INFINITY;
     for _ in 0..CALLS {
         let start = Instant::now();
-        compute(&plan, level, threads, &inputs, &mut outputs, &mut workspace)?;
+        compute(&plan, level, &threads, &inputs, &mut outputs, &mut workspace)?;
         time_ms = time_ms.min(start.elapsed().as_secs_f64() * 1e3);
     }
     let bytes = slots.iter().map(|slot| slot.span.saturating_mul(slot.dtype.size())).sum();

@@ -1,0 +1,48 @@
+//! Options of `fuzz` and `replay`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ubtile_tiling::Operator;
+
+use super::values::of_names;
+
+/// The hidden command that runs a shared library's kernel in a process of its own.
+pub(crate) const KERNEL_WORKER: &str = "kernel-worker";
+
+pub(super) const FUZZ_EXAMPLES: &str = "\
+Examples:
+  ubtile fuzz im2col-backward --time 60s --seed 1
+  ubtile fuzz grid-sampler-2d-backward --kernel ./mine.so --output findings
+  ubtile replay findings/grid-sampler-2d-backward-mismatch-1.repro.json";
+
+/// Options of `fuzz`.
+#[derive(Args, Debug)]
+pub(crate) struct FuzzArgs {
+    /// The operator
+    #[arg(value_name = "OP", value_parser = of_names(Operator::ALL.map(Operator::name), Operator::from_name))]
+    pub(crate) operator: Operator,
+    /// A shared library with a kernel of your own, see ubtile_kernel.h
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) kernel: Option<PathBuf>,
+    /// How long to search, such as 90s or 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) time: humantime::Duration,
+    /// What the cases are drawn from: the same seed, the same cases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Where the file of a failure goes
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+}
+
+/// Options of `replay`.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// A file that `fuzz` wrote
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Another shared library than the one that failed
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) kernel: Option<PathBuf>,
+}

@@ -1,0 +1,155 @@
+//! Finding out where a kernel is wrong: cases at random, a verdict on each, the smallest case that fails, and a file of it.
+
+mod bits;
+mod cases;
+mod document;
+mod library;
+mod own;
+mod repro;
+mod shrink;
+mod worker;
+
+use std::fmt;
+use std::panic::{set_hook, take_hook};
+
+use serde::{Deserialize, Serialize};
+use ubtile_kernels::Level;
+use ubtile_testkit::problems::POISON;
+use ubtile_testkit::reference::{Cell, Expected};
+use ubtile_testkit::{Data, Description, Inputs, canonical_nan, compare, component};
+use ubtile_tiling::{PlanOptions, Problem, Tensor};
+
+pub(crate) use cases::Generator;
+pub(crate) use library::serve;
+pub(crate) use repro::{Found, Repro};
+pub(crate) use shrink::smallest;
+pub(crate) use worker::Worker;
+
+/// A problem with its data, and how this project's kernels run it.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) description: Description,
+    pub(crate) problem: Problem,
+    pub(crate) inputs: Inputs,
+    pub(crate) way: Way,
+}
+
+/// What a result must not depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) level: Level,
+    /// Cores that the plan is for.
+    pub(crate) cores: usize,
+    /// Seed of the order in which the shares of a phase run; 0 leaves them in theirs.
+    pub(crate) order: u64,
+    pub(crate) options: PlanOptions,
+}
+
+/// Whose kernels are tried.
+#[derive(Debug)]
+pub(crate) enum Subject {
+    /// This project's.
+    Own,
+    /// Those of a shared library, in a process of their own.
+    Library(Worker),
+}
+
+/// What became of a case.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Fine,
+    /// The kernel does not compute such problems.
+    Skipped,
+    Wrong(Finding),
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+}
+
+/// How a kernel can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// The process ended.
+    Crash,
+    /// It did not come back.
+    Hang,
+    /// It panicked.
+    Panic,
+    /// It reports a failure, or not the one it should.
+    Error,
+    /// It wrote to what is not its output.
+    Outside,
+    /// The result is not what the reference expects.
+    Mismatch,
+    /// The result depends on how it is run.
+    Bits,
+}
+
+impl Subject {
+    /// Tries a case.
+    pub(crate) fn attempt(&mut self, case: &Case) -> Verdict {
+        match self {
+            Self::Own => own::attempt(case),
+            Self::Library(worker) => worker.attempt(case),
+        }
+    }
+}
+
+impl Finding {
+    fn new(kind: Kind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::Panic => "panic",
+            Self::Error => "error",
+            Self::Outside => "outside",
+            Self::Mismatch => "mismatch",
+            Self::Bits => "bits",
+        })
+    }
+}
+
+/// Does something whose panics are findings, not to be shown.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let hook = take_hook();
+    set_hook(Box::new(|_| ()));
+    let result = work();
+    set_hook(hook);
+    result
+}
+
+/// Holds results against the reference; outputs were full of [`POISON`] before.
+fn judge(outputs: &[(Tensor, Data)], expected: &[(Tensor, Expected)]) -> Option<Finding> {
+    for (tensor, got) in outputs {
+        if !got.gaps_hold(POISON) {
+            return Some(Finding::new(Kind::Outside, format_args!("{tensor} is written to between its elements")));
+        }
+        let Some((_, want)) = expected.iter().find(|(name, _)| name == tensor) else { continue };
+        if let Err(mismatch) = compare(got, want) {
+            return Some(Finding::new(Kind::Mismatch, format_args!("{tensor}: {mismatch}")));
+        }
+    }
+    None
+}
+
+/// Gives every NaN that arithmetic made the bits that this project's kernels give it: which ones a processor makes is not an
+/// error of somebody else's kernel.
+fn with_canonical_nans(data: &mut Data, expected: &Expected) {
+    let dtype = component(data.dtype()).0;
+    for (offset, cell) in data.offsets().zip(&expected.cells) {
+        if matches!(cell, Cell::Sum(_)) && data.number(offset).is_nan() {
+            data.set_bits(offset, canonical_nan(dtype));
+        }
+    }
+}

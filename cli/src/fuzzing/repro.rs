@@ -1,0 +1,83 @@
+//! `*.repro.json`: a failure that anybody can run again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Document;
+use super::{Case, Finding};
+use crate::error::Error;
+use crate::files;
+
+const SCHEMA: &str = "ubtile.repro.v1";
+
+/// The longest file that is read.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A failure: its case, and what was wrong.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Repro {
+    schema: String,
+    tool_version: String,
+    #[serde(flatten)]
+    document: Document,
+    /// The shared library whose kernel failed; `None` for this project's own.
+    pub(crate) kernel: Option<PathBuf>,
+    /// What was wrong.
+    pub(crate) failure: Finding,
+    /// Where it was found.
+    pub(crate) found: Found,
+}
+
+/// Where a failure was found.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// The seed of all cases.
+    pub(crate) seed: u64,
+    /// Number of the case, before it was made smaller.
+    pub(crate) case: u64,
+}
+
+impl Repro {
+    pub(crate) fn new(case: &Case, kernel: Option<&Path>, failure: &Finding, found: Found) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            document: Document::new(case),
+            kernel: kernel.map(Into::into),
+            failure: failure.clone(),
+            found,
+        }
+    }
+
+    /// The case.
+    pub(crate) fn case(&self) -> Result<Case, String> {
+        self.document.case()
+    }
+
+    /// Writes it to a folder and returns the path.
+    pub(crate) fn save(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let name = format!("{}-{}-{}.repro.json", self.document.operator(), self.failure.kind, self.found.seed);
+        let json = serde_json::to_string_pretty(self).map_err(|e| Error::file(folder, e))?;
+        let path = folder.join(&name);
+        files::write_all(folder, &[(name, json + "\n")])?;
+        Ok(path)
+    }
+
+    /// Reads a file.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let length = fs::metadata(path).map_err(|e| Error::file(path, e))?.len();
+        if length > MAX_BYTES {
+            return Err(Error::file(path, format_args!("has {length} bytes: at most {MAX_BYTES} are read")));
+        }
+        let text = fs::read(path).map_err(|e| Error::file(path, e))?;
+        let repro: Self =
+            serde_json::from_slice(&text).map_err(|e| Error::file(path, format_args!("is no repro file ({e})")))?;
+        if repro.schema != SCHEMA {
+            let schema = &repro.schema;
+            return Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{SCHEMA}'")));
+        }
+        Ok(repro)
+    }
+}

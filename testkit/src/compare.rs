@@ -227,6 +227,8 @@ fn judge(dtype: Dtype, limits: &Limits, compute_max: f64, bits: u64, sum: &Sum) 
     }
     let error = (got - want).abs();
     if want.abs() < sum.magnitude * CANCELLED {
+        // Terms may be so small that the dtype has no number nearer than this.
+        let error = (error - Float::of(dtype).smallest() / 2.0).max(0.0);
         return Verdict::Relative { error: error / (sum.magnitude + 1e-7), cancelled: true };
     }
     if want.abs() < limits.small {
@@ -279,6 +281,16 @@ mod tests {
         let report = verdict(Dtype::F32, &[(f32(2.0 * tiny), sum(tiny, 16.0))]).unwrap();
         assert_eq!((report.relative, report.max_ulps), (1, 0));
         assert_eq!(verdict(Dtype::F32, &[(f32(0.1), sum(0.0, 16.0))]), Err(Reason::Relative));
+    }
+
+    #[test]
+    fn a_cancelled_sum_may_be_rounded_to_the_smallest_number() {
+        // F16 has nothing between 0 and 2^-24; the terms are a hundred times that.
+        let (smallest, magnitude) = (2f64.powi(-24), 100.0 * 2f64.powi(-24));
+        for bits in [0, 1] {
+            assert_eq!(verdict(Dtype::F16, &[(bits, sum(smallest / 2.0, magnitude * 2.0))]).unwrap().relative, 1);
+        }
+        assert_eq!(verdict(Dtype::F16, &[(2, sum(smallest / 2.0, magnitude * 2.0))]), Err(Reason::Mean));
     }
 
     #[test]

@@ -40,6 +40,12 @@ impl Float {
         }
     }
 
+    /// The smallest number above 0.
+    #[must_use]
+    pub fn smallest(&self) -> f64 {
+        2f64.powi(self.min_exponent) * 2f64.powi(-self.fraction_bits)
+    }
+
     /// The nearest number of this format, ties to even, infinite beyond the largest.
     #[must_use]
     pub fn round(&self, x: f64) -> f64 {

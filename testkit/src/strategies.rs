@@ -1,4 +1,59 @@
 //! proptest strategies: small legal problems of each operator, and descriptions that the contract must refuse.
+//!
+//! A kernel of one's own is tried on [`legal`] descriptions with [`kinds`] of data; proptest shrinks what it gets wrong. This one
+//! takes the column of a window from the number of rows of windows, which square images hide:
+//!
+//! ```
+//! use proptest::prelude::*;
+//! use proptest::test_runner::{TestError, TestRunner};
+//! use ubtile_testkit::{Data, Fill, Rng, compare, problems, reference, strategies};
+//! use ubtile_tiling::Dtype;
+//!
+//! /// Adds each element of `grad_output` to the pixel that it was taken from.
+//! fn wrong(p: &ubtile_tiling::im2col_backward::Problem, grad_output: &Data) -> Data {
+//!     let [[kh, kw], [dh, dw], [sh, sw]] = [p.kernel, p.dilation, p.stride].map(|pair| pair.map(usize::from));
+//!     let mut out = problems::output(p.slot(ubtile_tiling::Tensor::Out));
+//!     out.bytes_mut().fill(0);
+//!     let [high, wide] = p.columns;
+//!     for (plane, i, j, a, b) in positions(p.n * p.c, kh, kw, high, wide) {
+//!         let (y, x) = ((a * sh + i * dh).checked_sub(p.padding[0]), (b * sw + j * dw).checked_sub(p.padding[1]));
+//!         let (Some(y), Some(x)) = (y.filter(|&y| y < p.h), x.filter(|&x| x < p.w)) else { continue };
+//!         let (row, column) = ((plane * kh + i) * kw + j, a * high + b); // it should be a * wide + b
+//!         let (from, to) = (row * high * wide + column, (plane * p.h + y) * p.w + x);
+//!         let term = if from < grad_output.offsets().count() { grad_output.number(from) } else { 0.0 };
+//!         out.set_bits(to, ubtile_testkit::encode(Dtype::F64, out.number(to) + term));
+//!     }
+//!     out
+//! }
+//!
+//! fn positions(
+//!     planes: usize, kh: usize, kw: usize, high: usize, wide: usize,
+//! ) -> impl Iterator<Item = (usize, usize, usize, usize, usize)> {
+//!     (0..planes * kh * kw * high * wide).map(move |k| {
+//!         let (b, k) = (k % wide, k / wide);
+//!         let (a, k) = (k % high, k / high);
+//!         (k / kw / kh, k / kw % kh, k % kw, a, b)
+//!     })
+//! }
+//!
+//! let contiguous = strategies::im2col().prop_map(|spec| problems::Im2col {
+//!     dtype: Dtype::F64,
+//!     out_dtype: Dtype::F64,
+//!     inputs: Default::default(),
+//!     outputs: Default::default(),
+//!     ..spec
+//! });
+//! let found = TestRunner::deterministic().run(&contiguous, |spec| {
+//!     let problem = spec.problem();
+//!     let grad_output = problems::im2col_inputs(&problem, Fill::Integers, &mut Rng::new(1));
+//!     let expected = reference::im2col_backward::run(&problem, &grad_output);
+//!     compare(&wrong(&problem, &grad_output), &expected).map_err(|mismatch| TestCaseError::fail(mismatch.to_string()))?;
+//!     Ok(())
+//! });
+//! let Err(TestError::Fail(reason, smallest)) = found else { panic!("the mistake is not found") };
+//! let problem = smallest.problem();
+//! assert!(problem.columns[0] != problem.columns[1], "{reason}: {smallest:?}");
+//! ```
 
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,5 +1,7 @@
 //! From a case that fails to a small one that fails in the same way.
 
+mod cut;
+
 use std::time::Instant;
 
 use ubtile_testkit::{component, encode};
@@ -8,7 +10,8 @@ use ubtile_tiling::Dtype;
 use super::cases::Tree;
 use super::{Case, Finding, Verdict};
 
-/// The smallest case that is found in time: first sizes, then the data.
+/// The smallest case that is found in time: first a simpler problem with data of its own, then fewer images, channels and points of
+/// it, then plain data, which may let go of more.
 pub(crate) fn smallest(
     mut tree: Tree,
     case: Case,
@@ -34,8 +37,21 @@ pub(crate) fn smallest(
             None => tree.complicate(),
         };
     }
+    fewer(&mut best, &mut fails, in_time);
     plain_data(&mut best, &mut fails, in_time);
+    fewer(&mut best, &mut fails, in_time);
     best
+}
+
+/// Leaves out what does not matter.
+fn fewer(best: &mut (Case, Finding), fails: &mut impl FnMut(&Case) -> Option<Finding>, in_time: impl Fn() -> bool) {
+    while in_time() {
+        let smaller = cut::parts(&best.0).find_map(|part| fails(&part).map(|finding| (part, finding)));
+        match smaller {
+            Some(smaller) => *best = smaller,
+            None => return,
+        }
+    }
 }
 
 /// Sets elements to 0, and those that matter to 1, in runs of half the length each time.

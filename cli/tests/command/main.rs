@@ -2,6 +2,7 @@
 
 mod failures;
 mod files;
+mod fuzz;
 mod plan;
 mod plan_soc;
 mod products;

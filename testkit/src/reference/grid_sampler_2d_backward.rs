@@ -43,13 +43,21 @@ pub fn run(problem: &Problem, inputs: &Inputs) -> Outputs {
             for c in 0..p.c {
                 let gradient_in = grad_output[at([n, c, h, w], p.grad_output_strides)];
                 let mut change = [Sum::default(); 2];
+                // Differences of pixels are taken before they are weighted, and may overflow where the weighted do not.
+                let mut reach = [0.0; 2];
                 for tap in &taps {
                     let pixel = ((n * p.c + c) * p.hi + tap.y) * p.wi + tap.x;
                     input_grad[pixel].add(tap.weight.value, tap.weight.scale, gradient_in);
                     let value = input[at([n, c, tap.y, tap.x], p.input_strides)];
-                    for (change, slope) in change.iter_mut().zip(tap.slope) {
-                        slope.iter().for_each(|slope| change.add(slope.value, slope.scale, value));
+                    for ((change, reach), slope) in change.iter_mut().zip(&mut reach).zip(tap.slope) {
+                        if let Some(slope) = slope {
+                            change.add(slope.value, slope.scale, value);
+                            *reach += value.abs();
+                        }
                     }
+                }
+                for (change, reach) in change.iter_mut().zip(reach) {
+                    change.peak = change.peak.max(reach);
                 }
                 gradient.iter_mut().zip(change).for_each(|(sum, change)| sum.add_product(&change, gradient_in));
             }
@@ -108,9 +116,11 @@ fn taps(p: &Problem, gx: f64, gy: f64) -> Vec<Tap> {
     taps
 }
 
-/// To first order, each factor's error counts as often as the other factor.
+/// To first order, each factor's error counts as often as the other factor; where both are nothing but rounding error, the product
+/// of those remains.
 fn product(a: Term, b: Term) -> Term {
-    Term { value: a.value * b.value, scale: (a.value.abs() * b.scale).max(a.scale * b.value.abs()) }
+    let both = a.scale * b.scale * 2f64.powi(-24);
+    Term { value: a.value * b.value, scale: (a.value.abs() * b.scale).max(a.scale * b.value.abs()).max(both) }
 }
 
 /// The pixels along one axis of `size` pixels, and the multiplier; `None` when the point mixes nothing.

@@ -1,0 +1,203 @@
+//! `ubtile fuzz` and `replay`: this tool's kernels, and somebody's own with mistakes in it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+use crate::{fails, json, ok, output};
+
+const WRONG_KERNEL: &str = include_str!("../../kernel/wrong_kernel.c");
+const MISTAKE: &str = "a * high + b";
+const RIGHT: &str = "a * wide + b";
+
+/// Compiles a kernel to `NAME.so` in the folder, with the header as it is given to people.
+fn compile(folder: &Path, name: &str, source: &str) {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel");
+    let file = folder.join(name).with_extension("c");
+    fs::write(&file, source).unwrap();
+    let status = Command::new("cc")
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-I"])
+        .arg(kernels)
+        .arg("-o")
+        .args([&file.with_extension("so"), &file])
+        .status()
+        .unwrap();
+    assert!(status.success(), "{name}");
+}
+
+/// A folder with the example's kernel, `wrong.so`.
+fn folder() -> TempDir {
+    let folder = tempdir().unwrap();
+    compile(folder.path(), "wrong", WRONG_KERNEL);
+    folder
+}
+
+/// Fuzzes in vain: the JSON report, and the repro file that it names.
+fn finds(folder: &Path, args: &str) -> (Value, Value) {
+    let output = output(folder, &format!("fuzz {args} --format json"));
+    assert_eq!(output.status.code(), Some(4), "{args}: {}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["schema"], "ubtile.fuzz.v1");
+    let repro = fs::read_to_string(folder.join(report["repro"].as_str().unwrap())).unwrap();
+    let repro: Value = serde_json::from_str(&repro).unwrap();
+    assert_eq!((&repro["schema"], &repro["failure"]), (&json!("ubtile.repro.v1"), &report["failure"]));
+    (report, repro)
+}
+
+#[test]
+fn nothing_is_wrong_with_this_tools_kernels() {
+    let folder = tempdir().unwrap();
+    for operator in
+        ["grid-sampler-2d-backward", "max-unpool2d-backward", "replication-pad2d-backward", "im2col-backward"]
+    {
+        let report = json(folder.path(), &format!("fuzz {operator} --time 500ms --seed 7"));
+        assert_eq!((&report["schema"], &report["operator"]), (&json!("ubtile.fuzz.v1"), &json!(operator)));
+        assert!(report["cases"].as_u64() > Some(20), "{report}");
+        assert_eq!((&report["failure"], &report["repro"]), (&Value::Null, &Value::Null));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// The mistake of the example shows as soon as an image is not square: a column of windows and no more than that is left of it.
+#[test]
+fn the_examples_mistake_is_found_made_small_and_run_again() {
+    let folder = folder();
+    let at = folder.path();
+    let (report, repro) = finds(at, "im2col-backward --kernel wrong.so --time 30s --output found/here");
+    assert_eq!((&report["failure"]["kind"], &repro["kernel"]), (&json!("mismatch"), &json!("wrong.so")));
+    let out = &repro["tensors"]["out"]["shape"];
+    assert!(out[0] == 1 && out[1] == 1, "one image, one channel: {repro}");
+    let bits = repro["tensors"]["grad_output"]["bits"].as_str().unwrap();
+    let set = bits.split(' ').filter(|word| **word != *"00000000").count();
+    assert!(set <= 1 && bits.split(' ').count() <= 12, "no more than one element matters: {repro}");
+
+    let file = report["repro"].as_str().unwrap();
+    assert!(file.starts_with("found/here/im2col-backward-mismatch-1.repro"), "{file}");
+    let again = output(at, &format!("replay {file} --format json"));
+    assert_eq!(again.status.code(), Some(4));
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((&again["schema"], &again["was"]), (&json!("ubtile.replay.v1"), &report["failure"]));
+    assert_eq!(again["now"]["kind"], "mismatch");
+
+    // Put right, the kernel passes: this case, and as many as there is time for.
+    compile(at, "right", &WRONG_KERNEL.replace(MISTAKE, RIGHT));
+    let fixed = json(at, &format!("replay {file} --kernel right.so"));
+    assert_eq!(fixed["now"], Value::Null);
+    assert!(json(at, "fuzz im2col-backward --kernel right.so --time 2s")["cases"].as_u64() > Some(20));
+    assert!(ok(at, &format!("replay {file} --kernel right.so")).ends_with("now: nothing is wrong any more\n"));
+}
+
+#[test]
+fn crashes_and_writes_elsewhere_are_findings() {
+    let folder = folder();
+    let at = folder.path();
+    let start = "#include \"ubtile_kernel.h\"\n#include <stdlib.h>\nint32_t ubtile_kernel(const ubtile_call *call) {";
+    let with = |body: &str| format!("{start} float *to = call->outputs[0].data; (void)to; {body} return UBTILE_OK; }}");
+    let cases = [
+        ("crash", with("if (call->inputs[0].shape[1] > 1) abort();"), "crash"),
+        ("leave", with("exit(0);"), "crash"),
+        ("before", with("((char *)to)[-1] = 0;"), "outside"),
+        ("input", with("((char *)call->inputs[0].data)[0] ^= 1;"), "outside"),
+        ("status", with("return 77;"), "error"),
+        ("nothing", with(""), "mismatch"),
+    ];
+    for (name, source, kind) in cases {
+        compile(at, name, &source);
+        let (report, repro) = finds(at, &format!("replication-pad2d-backward --kernel {name}.so --time 30s"));
+        assert_eq!(report["failure"]["kind"], kind, "{name}: {report}");
+        if name == "crash" {
+            assert_eq!(repro["tensors"]["self"]["shape"], json!([0, 2, 1, 1]), "the least that has two channels");
+        }
+        let file = report["repro"].as_str().unwrap();
+        assert_eq!(output(at, &format!("replay {file}")).status.code(), Some(4), "{name}");
+    }
+    // Integers have no NaN to be told apart.
+    let floats =
+        "if (d == UBTILE_F32 || d == UBTILE_F16 || d == UBTILE_BF16 || d == UBTILE_F64) return UBTILE_SKIPPED;";
+    compile(at, "integers", &with(&format!("int32_t d = call->outputs[0].dtype; {floats}")));
+    let (report, repro) = finds(at, "max-unpool2d-backward --kernel integers.so --time 30s");
+    assert_eq!(report["failure"]["kind"], "mismatch", "{report}");
+    assert!(
+        ["i8", "u8", "i16", "i32", "i64", "bool"].iter().any(|d| repro["tensors"]["out"]["dtype"] == *d),
+        "{repro}"
+    );
+    // What a kernel prints, even half a line of no text, is not taken for its answer.
+    compile(
+        at,
+        "talks",
+        &WRONG_KERNEL
+            .replace(MISTAKE, RIGHT)
+            .replace("const float *from", PRINTS)
+            .replace("#include <string.h>", "#include <stdio.h>\n#include <string.h>"),
+    );
+    assert!(json(at, "fuzz im2col-backward --kernel talks.so --time 1s")["cases"].as_u64() > Some(0));
+}
+
+const PRINTS: &str = "printf(\"ubtile-answer:{} \\xff\"); fflush(stdout); const float *from";
+
+#[test]
+fn libraries_without_a_kernel_are_refused() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("text.so"), "no library").unwrap();
+    compile(at, "empty", "int nothing;\n");
+    compile(
+        at,
+        "skips",
+        "#include \"ubtile_kernel.h\"\nint32_t ubtile_kernel(const ubtile_call *c) { (void)c; return 1; }",
+    );
+    for (library, line) in [
+        ("text.so", "error: text.so: cannot be loaded ("),
+        ("none.so", "error: none.so: cannot be loaded ("),
+        ("empty.so", "error: empty.so: exports no function ubtile_kernel\n"),
+        ("skips.so", "error: no case was computed within 200ms, "),
+    ] {
+        let stderr = fails(at, &format!("fuzz im2col-backward --time 200ms --kernel {library}"), 3);
+        assert!(stderr.starts_with(line), "{library}: {stderr}");
+    }
+}
+
+#[test]
+fn repro_files_that_are_damaged_or_lie() {
+    let folder = folder();
+    let at = folder.path();
+    let (report, repro) = finds(at, "im2col-backward --kernel wrong.so --time 30s");
+    let whole = fs::read_to_string(at.join(report["repro"].as_str().unwrap())).unwrap();
+    let line = |text: &str| {
+        fs::write(at.join("bad.repro.json"), text).unwrap();
+        let line = fails(at, "replay bad.repro.json", 3);
+        assert!(line.starts_with("error: bad.repro.json: ") && line.lines().count() == 1, "{line}");
+        line
+    };
+    for len in (0..whole.len() - 2).step_by(97) {
+        assert!(line(&whole[..len]).contains("is no repro file ("));
+    }
+    let changed = |pointer: &str, to: Value| {
+        let mut changed = repro.clone();
+        *changed.pointer_mut(pointer).unwrap() = to;
+        line(&changed.to_string())
+    };
+    assert!(
+        changed("/schema", json!("ubtile.repro.v9")).contains("has the schema 'ubtile.repro.v9': this version reads")
+    );
+    assert!(changed("/operator", json!("conv2d")).contains("'conv2d' is no operator"));
+    assert!(changed("/attributes", json!({})).contains("has no attribute 'input-size' of im2col-backward"));
+    assert!(changed("/attributes/stride", json!([])).contains("stride has 0 values: 2 are required"));
+    assert!(changed("/tensors/out", Value::Null).contains("is no repro file"));
+    assert!(changed("/tensors", json!({})).contains("has no tensor 'grad_output' of im2col-backward"));
+    assert!(changed("/tensors/out/dtype", json!("f8")).contains("out has the unknown dtype 'f8'"));
+    assert!(changed("/tensors/out/shape", json!(vec![1; 9])).contains("9 dimensions"));
+    assert!(
+        changed("/tensors/out/strides", json!([1_u64 << 50, 1_u64 << 50, 1_u64 << 40, 1]))
+            .contains("more than 1073741824 bytes")
+    );
+    assert!(changed("/tensors/grad_output/bits", json!("0")).contains("grad_output has 1 words"));
+    assert!(changed("/tensors/grad_output/bits", Value::Null).contains("grad_output has no bits"));
+    assert!(changed("/way/level", json!("mmx")).contains("'mmx' is no level"));
+    assert!(changed("/way/cores", json!(1_u64 << 40)).contains("cores"));
+    assert!(fails(at, "replay none.json", 3).starts_with("error: none.json: No such file"));
+    assert!(fails(at, "replay .", 3).starts_with("error: .: "));
+}

@@ -1,6 +1,7 @@
 //! Finding out where a kernel is wrong: cases at random, a verdict on each, the smallest case that fails, and a file of it.
 
 mod bits;
+mod case;
 mod cases;
 mod document;
 mod library;
@@ -13,37 +14,17 @@ use std::fmt;
 use std::panic::{set_hook, take_hook};
 
 use serde::{Deserialize, Serialize};
-use ubtile_kernels::Level;
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::{Cell, Expected};
-use ubtile_testkit::{Data, Description, Inputs, canonical_nan, compare, component};
-use ubtile_tiling::{Dtype, PlanOptions, Problem, Tensor};
+use ubtile_testkit::{Data, canonical_nan, compare, component};
+use ubtile_tiling::{Dtype, Tensor};
 
+pub(crate) use case::{Case, Way};
 pub(crate) use cases::Generator;
 pub(crate) use library::serve;
 pub(crate) use repro::{Found, Repro};
 pub(crate) use shrink::smallest;
 pub(crate) use worker::Worker;
-
-/// A problem with its data, and how this project's kernels run it.
-#[derive(Clone, Debug)]
-pub(crate) struct Case {
-    pub(crate) description: Description,
-    pub(crate) problem: Problem,
-    pub(crate) inputs: Inputs,
-    pub(crate) way: Way,
-}
-
-/// What a result must not depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
-    pub(crate) level: Level,
-    /// Cores that the plan is for.
-    pub(crate) cores: usize,
-    /// Seed of the order in which the shares of a phase run; 0 leaves them in theirs.
-    pub(crate) order: u64,
-    pub(crate) options: PlanOptions,
-}
 
 /// Whose kernels are tried.
 #[derive(Debug)]

@@ -97,7 +97,7 @@ impl Units {
             self.together = if contiguous {
                 let grain =
                     self.shape.iter().skip(self.dims).fold(self.grain().get(), |n, &size| n.saturating_mul(size));
-                at_least_1(block.get() / common_divisor(grain, block).get())
+                at_least_1(block.get() / common_divisor(grain, block))
             } else {
                 NonZeroUsize::MAX
             };

@@ -25,10 +25,10 @@ impl Report for Plan {
 impl Plan {
     fn head(&self) -> String {
         let TargetReport { name, cores, local_bytes, .. } = &self.target;
-        let scheme = self.scheme.map_or_else(|| "no".to_owned(), |scheme| format!("{scheme} tiling"));
-        let scheme = if self.scheme.is_some() { scheme } else { "no tiling".into() };
+        let scheme = self.scheme.unwrap_or("no");
         let memory = if self.scheme == Some("vendor") { "unified buffer" } else { "local memory" };
-        let mut text = format!("{}: {scheme} for {name}, cores {cores}, {memory} {local_bytes} bytes\n", self.operator);
+        let mut text =
+            format!("{}: {scheme} tiling for {name}, cores {cores}, {memory} {local_bytes} bytes\n", self.operator);
         if let (Some(block_dim), Some(bytes)) = (self.block_dim, self.workspace_bytes) {
             let key = self.tiling_key.map_or_else(String::new, |key| format!("tiling key {key}, "));
             text += &format!("{key}block dim {block_dim}, workspace {bytes} bytes\n");

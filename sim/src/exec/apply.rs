@@ -173,7 +173,7 @@ fn index_lanes(step: &VectorStep, element: Element, repeat: u32, to: &mut Row) {
         let mut wide = [0.0; 128];
         let start = float::scalar(element, step.scalar);
         for (lane, value) in (first..).zip(&mut wide) {
-            *value = start + lane as f32;
+            *value = float::canonical(start + lane as f32);
         }
         float::narrow(element, &wide, to);
         return;

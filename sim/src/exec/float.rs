@@ -53,8 +53,9 @@ pub(super) fn round(element: Element, value: f32) -> f32 {
     }
 }
 
+/// The value, or the one NaN that arithmetic makes.
 #[inline]
-fn canonical(value: f32) -> f32 {
+pub(super) fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value }
 }
 

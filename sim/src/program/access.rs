@@ -165,7 +165,8 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
             }
             for repeat in full..repeats {
                 let start = base.start + u64::from(repeat) * pitch;
-                let per_block = BLOCK / part.size;
+                // Blocks without gaps are as one.
+                let per_block = if operand.block_stride == 1 { 128 } else { BLOCK / part.size };
                 lane_runs(vector.active(repeat), per_block, |lane, count| {
                     let within = u64::from(lane / per_block) * block + u64::from(lane % per_block * part.size);
                     touch(Touch { start: start + within, bytes: count * part.size, rows: 1, ..base });

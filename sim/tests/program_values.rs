@@ -100,7 +100,7 @@ fn cores_add_in_global_memory() {
             store z[0], b[0] bytes 32 add.{element}
         "
         );
-        let n = cores as i32;
+        let n: i32 = cores;
         let (x, expected): (Vec<u8>, Vec<u8>) = match element {
             "f32" => (
                 (0..16).flat_map(|i| (i as f32 + 0.5).to_le_bytes()).collect(),

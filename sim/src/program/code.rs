@@ -7,6 +7,7 @@ use super::source::{For, If, Node, NodeId, Tile};
 
 /// A piece of code; positions are those of the row.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most of it is instructions")]
 pub(super) enum Op {
     Do(NodeId, Instruction),
     /// Begins a loop, or goes behind its end.

@@ -144,6 +144,7 @@ pub struct Register {
 
 /// A piece of structured code.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most nodes are instructions")]
 pub enum Node {
     /// An instruction.
     Do(Statement),

@@ -345,7 +345,7 @@ fn nothing_to_compute_is_zeros() {
 
 #[test]
 fn wrong_buffers_are_refused() {
-    let spec = GridSampler { n: 1, hi: 16, ..Default::default() };
+    let spec = GridSampler { n: 1, c: 5, hi: 16, ..Default::default() };
     let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(8));
     let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
     let mut got = outputs(&spec);

@@ -248,10 +248,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
             for k in (0..cells.count).step_by(lanes_of::<S, T::Acc>()) {
                 put::<S, _>(lanes(isa, &corners.any, k).and(lanes(isa, grad_output, k)), terms, k);
             }
-            for k in 0..cells.count.min(CHUNK) {
-                if let Some(sum) = plane.get_mut(corners.at[k] as usize) {
-                    *sum = *sum + terms[k];
-                }
+            for (&at, &term) in corners.at.iter().zip(&*terms).take(cells.count) {
+                add(plane, at as usize, term);
             }
             return;
         }

@@ -2,4 +2,5 @@
 
 mod conversions;
 mod operations;
+mod pairs;
 mod transpose;

@@ -30,7 +30,7 @@ done
 ln -sfn ../aclnn/aclnn_util.h "$prefix/include/aclnnop/aclnn_util.h"
 
 # One library under all names that link lines and dlopen use. It is replaced and not overwritten: a program may be running it.
-install -m 755 "$built" "$prefix/lib64/libubtile_aclnn.so.new"
+install -s -m 755 "$built" "$prefix/lib64/libubtile_aclnn.so.new"
 mv -f "$prefix/lib64/libubtile_aclnn.so.new" "$prefix/lib64/libubtile_aclnn.so"
 for name in ascendcl nnopbase opapi acl_rt opapi_math opapi_cv opapi_nn; do
     ln -sfn libubtile_aclnn.so "$prefix/lib64/lib$name.so"

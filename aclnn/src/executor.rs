@@ -1,5 +1,6 @@
 //! Executors: what phase 1 decides, and how phase 2 runs it on a stream.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ubtile_kernels::Level;
@@ -120,7 +121,9 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
     if matches!(*found.work, Work::Nothing) {
         return Ok(());
     }
-    let (work, level) = (found.work.clone(), Level::detect());
+    // The processor is asked once: under a hypervisor that takes as long as a small kernel.
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    let (work, level) = (found.work.clone(), *LEVEL.get_or_init(Level::detect));
     let task = move || {
         run(&work, level, bound, workspace).map_err(|f| Failure { message: format!("{operator}: {}", f.message), ..f })
     };

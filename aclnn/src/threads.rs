@@ -1,6 +1,7 @@
 //! Shares of a kernel on threads of the operating system.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::thread;
 
 use ubtile_kernels::Parallel;
@@ -12,9 +13,10 @@ use crate::monitor::Monitor;
 pub(crate) struct Threads(NonZeroUsize);
 
 impl Threads {
-    /// As many as this machine offers.
+    /// As many as this machine offers. It is asked once, since that reads files.
     pub(crate) fn available() -> Self {
-        Self(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+        static COUNT: OnceLock<NonZeroUsize> = OnceLock::new();
+        Self(*COUNT.get_or_init(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)))
     }
 
     pub(crate) const fn count(self) -> usize {

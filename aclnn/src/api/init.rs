@@ -39,11 +39,15 @@ extern "C" fn aclnnFinalize() -> i32 {
     0
 }
 
-/// Reads the configuration, which must be a JSON object. None of what it may say (dumps, profiling) concerns a host.
+/// Reads the configuration, if there is one.
 fn configuration(path: *const c_char) -> Outcome {
-    let Some(path) = client::string(path).filter(|path| !path.is_empty()) else { return Ok(()) };
+    client::string(path).filter(|path| !path.is_empty()).map_or(Ok(()), |path| read(&path))
+}
+
+/// A configuration must be a JSON object. None of what it may say (dumps, profiling) concerns a host.
+fn read(path: &str) -> Outcome {
     let unreadable = |e| Failure::new(code::INVALID_FILE, format!("configPath is {path}: {e}"));
-    let text = fs::read(&path).map_err(unreadable)?;
+    let text = fs::read(path).map_err(unreadable)?;
     let malformed = |what| Failure::new(code::PARSE_FILE, format!("configPath is {path}: {what}"));
     match serde_json::from_slice::<serde_json::Value>(&text) {
         Ok(value) if value.is_object() => Ok(()),
@@ -77,4 +81,26 @@ extern "C" fn aclrtGetVersion(majorVersion: *mut i32, minorVersion: *mut i32, pa
         patch.set(0);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process};
+
+    use super::*;
+
+    #[test]
+    fn configurations() {
+        let path = env::temp_dir().join(format!("ubtile-aclnn-{}.json", process::id()));
+        let outcome = |text: &str| {
+            fs::write(&path, text).unwrap();
+            read(&path.display().to_string()).map_err(|failure| failure.code)
+        };
+        assert_eq!(outcome("{\"dump\": {\"dump_path\": \"/tmp\"}}"), Ok(()));
+        assert_eq!(outcome("{}"), Ok(()));
+        assert_eq!(outcome(""), Err(code::PARSE_FILE));
+        assert_eq!(outcome("[1]"), Err(code::PARSE_FILE));
+        fs::remove_file(&path).unwrap();
+        assert_eq!(read(&path.display().to_string()).map_err(|failure| failure.code), Err(code::INVALID_FILE));
+    }
 }

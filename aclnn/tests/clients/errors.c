@@ -106,6 +106,7 @@ static void objects(void) {
 
 static void executors(void) {
     const int64_t pads[4] = {1, 1, 0, 0}, strides[3] = {100, 10, 1};
+    static _Alignas(32) float host[2 * 3 * 5];
     uint64_t size = 7;
     aclOpExecutor *executor = NULL;
     void *grad_address = device(4 * 2 * 3 * 5), *out_address = device(4 * 2 * 3 * 3), *workspace;
@@ -155,7 +156,7 @@ static void executors(void) {
     told("address that is not aligned", aclnnReplicationPad2dBackward(workspace, size, executor, NULL));
     told("destroy", aclDestroyAclOpExecutor(executor));
     aclDestroyTensor(wrong);
-    wrong = tensor(ACL_FLOAT, (void *)strides, 3, 2, 3, 5, 0);
+    wrong = tensor(ACL_FLOAT, host, 3, 2, 3, 5, 0);
     told("phase 1", aclnnReplicationPad2dBackwardGetWorkspaceSize(wrong, out, padding, out, &size, &executor));
     told("host memory", aclnnReplicationPad2dBackward(workspace, size, executor, NULL) != ACLNN_SUCCESS);
     told("destroy", aclDestroyAclOpExecutor(executor));

@@ -1,7 +1,8 @@
 """The cases of the comparison: what each operator runs on, ours and PyTorch's way.
 
 A case is (operator, dtype, name, make). `make(generator)` gives the input tensors by ubtile's names, ubtile's options, and
-PyTorch's call in its eager form and in the form that writes into ready outputs.
+PyTorch's call in its eager form and in the form that writes into ready outputs. Except for the grid sampler, operator, dtype
+and name together are what the example `timing` of the benches understands.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from typing import Callable
 import torch
 
 aten = torch.ops.aten
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32}
+DTYPES = {
+    "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "c64": torch.complex64,
+    "c128": torch.complex128, "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
+}
 
 
 @dataclass
@@ -35,6 +39,11 @@ class Case:
 
 
 def values(shape, dtype, generator):
+    if dtype.is_complex:
+        parts = torch.float32 if dtype == torch.complex64 else torch.float64
+        return torch.complex(*(torch.randn(shape, generator=generator, dtype=parts) for _ in range(2)))
+    if dtype == torch.uint8:
+        return torch.randint(0, 200, shape, generator=generator).to(dtype)
     if dtype.is_floating_point:
         return torch.randn(shape, generator=generator).to(dtype)
     return torch.randint(-100, 100, shape, generator=generator).to(dtype)
@@ -159,13 +168,26 @@ def all_cases():
                 grid_sampler(4, 64, 64, 64, 64, 64, smooth, mode, padding))
             add(gs, "1-4 channels", floats, f"(1,3,512,512) {name}",
                 grid_sampler(1, 3, 512, 512, 512, 512, smooth, mode, padding))
-    for n, c, h, w, f in ((8, 64, 56, 56, 2), (1, 64, 113, 113, 2), (16, 512, 7, 7, 2), (2, 64, 256, 256, 2), (32, 64, 14, 14, 3)):
-        add("max-unpool2d-backward", "all", [*floats, "i32"], f"({n},{c},{h},{w}) x{f}", max_unpool(n, c, h, w, f))
-    for n, c, h, w, *pads in ((8, 64, 56, 56, 1, 1, 1, 1), (1, 3, 1024, 1024, 8, 8, 8, 8), (32, 256, 14, 14, 1, 1, 1, 1),
-                              (4, 64, 127, 131, 3, 3, 3, 3), (1, 64, 512, 512, 1, 2, 3, 4), (16, 512, 7, 7, 2, 2, 2, 2)):
-        name = f"({n},{c},{h},{w}) pad {','.join(map(str, pads))}"
-        add("replication-pad2d-backward", "all", floats, name, replication_pad(n, c, h, w, *pads))
-    for n, c, h, w, k, s, p in ((8, 64, 56, 56, 3, 1, 1), (8, 64, 56, 56, 3, 2, 1), (4, 16, 128, 128, 7, 2, 3), (1, 32, 224, 224, 5, 1, 2),
-                                (16, 128, 14, 14, 3, 1, 1), (32, 64, 7, 7, 3, 1, 1), (1, 3, 512, 512, 4, 3, 0), (2, 32, 113, 97, 2, 2, 0)):
-        add("im2col-backward", "all", floats, f"({n},{c},{h},{w}) k{k} s{s} p{p}", im2col(n, c, h, w, k, s, p))
+    # Classification, detection, segmentation, flow and super-resolution; sizes that are multiples of nothing among them.
+    integers = ["i8", "u8", "i16", "i32", "i64"]
+    for n, c, h, w, f in ((1, 1, 7, 7, 2), (16, 512, 7, 7, 2), (32, 64, 14, 14, 3), (8, 128, 28, 28, 2), (8, 64, 56, 56, 2),
+                          (32, 16, 112, 112, 2), (1, 64, 113, 113, 2), (1, 256, 25, 34, 2), (4, 96, 31, 45, 2),
+                          (2, 64, 256, 256, 2), (1, 16, 512, 512, 2), (1, 3, 341, 257, 3)):
+        add("max-unpool2d-backward", "all", [*floats, *integers], f"{n},{c},{h},{w} x{f}", max_unpool(n, c, h, w, f))
+    for n, c, h, w, *pads in ((1, 1, 7, 7, 1, 1, 1, 1), (16, 512, 7, 7, 2, 2, 2, 2), (32, 256, 14, 14, 1, 1, 1, 1),
+                              (16, 64, 28, 28, 8, 8, 8, 8), (8, 64, 56, 56, 1, 1, 1, 1), (32, 3, 224, 224, 3, 3, 3, 3),
+                              (2, 256, 25, 34, 1, 1, 1, 1), (4, 64, 97, 61, 2, 1, 3, 2), (4, 64, 127, 131, 3, 3, 3, 3),
+                              (1, 64, 135, 240, 1, 1, 1, 1), (1, 32, 436, 1024, 4, 4, 4, 4), (1, 64, 512, 512, 1, 2, 3, 4),
+                              (1, 3, 1024, 1024, 8, 8, 8, 8)):
+        name = f"{n},{c},{h},{w} pad {','.join(map(str, pads))}"
+        add("replication-pad2d-backward", "all", [*floats, "c64", "c128"], name, replication_pad(n, c, h, w, *pads))
+    for n, c, h, w, k, s, p, d in ((1, 1, 7, 7, 3, 1, 1, 1), (32, 64, 7, 7, 3, 1, 1, 1), (16, 128, 14, 14, 3, 1, 1, 1),
+                                   (16, 64, 28, 28, 5, 1, 2, 1), (8, 64, 56, 56, 3, 1, 1, 1), (8, 64, 56, 56, 3, 2, 1, 1),
+                                   (8, 32, 112, 112, 3, 2, 1, 1), (32, 3, 224, 224, 7, 2, 3, 1), (1, 32, 224, 224, 5, 1, 2, 1),
+                                   (4, 256, 25, 34, 3, 1, 1, 1), (1, 64, 64, 64, 3, 1, 2, 2), (2, 32, 113, 97, 2, 2, 0, 1),
+                                   (2, 64, 97, 61, 5, 3, 2, 1), (4, 16, 128, 128, 7, 2, 3, 1), (1, 64, 135, 240, 3, 1, 1, 1),
+                                   (1, 32, 180, 320, 6, 2, 2, 1), (1, 16, 256, 256, 7, 1, 3, 1), (1, 3, 512, 512, 4, 3, 0, 1),
+                                   (1, 16, 1024, 512, 2, 2, 0, 1)):
+        name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
+        add("im2col-backward", "all", floats, name, im2col(n, c, h, w, k, s, p, d))
     return cases

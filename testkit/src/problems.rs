@@ -36,15 +36,19 @@ pub enum Layout {
     Spread,
     /// The second dimension is innermost.
     ChannelsLast,
+    /// The last dimension but one is innermost.
+    Transposed,
     /// All images are the same one; for inputs only.
     Repeated,
 }
 
 impl Layout {
     /// Layouts that an output can have.
-    pub const OUTPUT: [Self; 4] = [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast];
+    pub const OUTPUT: [Self; 5] =
+        [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed];
     /// Layouts that an input can have.
-    pub const INPUT: [Self; 5] = [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Repeated];
+    pub const INPUT: [Self; 6] =
+        [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed, Self::Repeated];
 
     /// A tensor of that layout.
     ///
@@ -56,6 +60,9 @@ impl Layout {
         if self == Self::ChannelsLast {
             order.retain(|&dim| dim != 1);
             order.insert(0, 1);
+        }
+        if self == Self::Transposed && order.len() > 1 {
+            order.swap(0, 1);
         }
         let mut step = if self == Self::Spread { 2 } else { 1 };
         let mut strides = vec![0; shape.len()];
@@ -93,6 +100,7 @@ mod tests {
         assert_eq!(strides(Layout::Pitched), [(8 * 4 + 3) * 3 + 3, 8 * 4 + 3, 8, 1]);
         assert_eq!(strides(Layout::Spread), [120, 40, 10, 2]);
         assert_eq!(strides(Layout::ChannelsLast), [60, 1, 15, 3]);
+        assert_eq!(strides(Layout::Transposed), [60, 20, 1, 4]);
         assert_eq!(strides(Layout::Repeated), [0, 20, 5, 1]);
     }
 

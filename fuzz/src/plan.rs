@@ -30,6 +30,7 @@ pub fn target(u: &mut Unstructured<'_>) -> Result<TargetSpec> {
             unaligned_copy: u.arbitrary()?,
             gather: u.arbitrary()?,
             bf16: u.arbitrary()?,
+            caches: u.arbitrary()?,
         },
     })
 }

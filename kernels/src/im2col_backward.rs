@@ -2,7 +2,8 @@
 //! taps `(i, j)` and windows `(a, b)` with `y = a * sh - ph + i * dh` and `x = b * sw - pw + j * dw`.
 //!
 //! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
-//! to the dtype of `out`. A cell that no window reaches is +0.0. No workspace; the sums lie on the stack, 2 KiB at the scalar
+//! to the dtype of `out`. A cell that no window reaches is +0.0. Workspace only for a copy of a `grad_output` whose columns lie
+//! far apart; the sums lie on the stack, 2 KiB at the scalar
 //! level and 16 KiB at the others.
 
 mod add;
@@ -19,6 +20,7 @@ use self::write::{Run, Write};
 use crate::built::F64;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
+use crate::stage;
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -36,7 +38,7 @@ pub struct Outputs<'a> {
     pub out: ValuesMut<'a>,
 }
 
-/// Computes a problem on the calling thread. The workspace is not used.
+/// Computes a problem on the calling thread. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -50,7 +52,7 @@ pub fn run(
     run_parallel(plan, level, &Serial, inputs, outputs, workspace)
 }
 
-/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+/// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -62,8 +64,15 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    let _ = workspace;
     check_built(plan)?;
+    let on_copy;
+    let (plan, inputs) = if let Some(staging) = plan.staging() {
+        on_copy = plan.on_copy();
+        let grad_output = stage::stage(&staging, parallel, inputs.grad_output, workspace, plan.workspace_bytes())?;
+        (&on_copy, Inputs { grad_output })
+    } else {
+        (plan, inputs)
+    };
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
     let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
@@ -73,8 +82,17 @@ pub fn run_parallel(
     Ok(())
 }
 
-/// Computes one share of the plan's only phase, for callers with threads of their own. `grad_output` is the whole tensor,
-/// `out` the elements [`Plan::share_range`] of it.
+/// Computes one share of the phase `stage`, where the plan has one, for callers with threads of their own: the copy of
+/// [`Plan::staging`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn stage_share(plan: &Plan, share: usize, inputs: Inputs<'_>, copy: ValuesMut<'_>) -> Result<(), RunError> {
+    stage::stage_share(plan.staging(), share, inputs.grad_output, copy)
+}
+
+/// Computes one share of a phase, for callers with threads of their own. `grad_output` is the whole tensor, or its copy where the
+/// plan has [one](Plan::staging), `out` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -86,6 +104,15 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
+    let on_copy;
+    let (plan, phase) = if plan.staging().is_some() {
+        // The copy itself is made by `stage_share`.
+        let Some(phase) = phase.checked_sub(1) else { return Ok(()) };
+        on_copy = plan.on_copy();
+        (&on_copy, phase)
+    } else {
+        (plan, phase)
+    };
     let range = plan.share_range(phase, share);
     check_built(plan)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;

@@ -27,6 +27,7 @@ mod error;
 mod level;
 mod parallel;
 mod simd;
+mod stage;
 mod values;
 
 #[cfg(feature = "grid-sampler-2d-backward")]

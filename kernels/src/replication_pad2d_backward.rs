@@ -3,7 +3,7 @@
 //!
 //! A cell with one contribution is a copy of its bits and a cell with none is +0. Any other is summed in f32 (F64 and C128 in
 //! f64, complex numbers by component) and rounded once: each padded column over its rows ascending, from the first row on,
-//! then the columns ascending, from the first column on. No workspace.
+//! then the columns ascending, from the first column on. Workspace only for a copy of a `grad_output` whose columns lie far apart.
 
 mod fold;
 mod line;
@@ -20,6 +20,7 @@ use crate::built::{BF16, COMPLEX, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial};
+use crate::stage;
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -37,7 +38,7 @@ pub struct Outputs<'a> {
     pub grad_input: ValuesMut<'a>,
 }
 
-/// Computes a problem on the calling thread. The workspace is not used.
+/// Computes a problem on the calling thread. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -52,7 +53,7 @@ pub fn run(
     run_parallel(plan, level, &Serial, inputs, outputs, workspace)
 }
 
-/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+/// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -63,17 +64,34 @@ pub fn run_parallel(
     parallel: &impl Parallel,
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
-    _workspace: &mut [u8],
+    workspace: &mut [u8],
 ) -> Result<(), RunError> {
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
+    let on_copy;
+    let (plan, inputs) = if let Some(staging) = plan.staging() {
+        on_copy = plan.on_copy();
+        let grad_output = stage::stage(&staging, parallel, inputs.grad_output, workspace, plan.workspace_bytes())?;
+        (&on_copy, Inputs { grad_output })
+    } else {
+        (plan, inputs)
+    };
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
     compute(plan, level, parallel, None, inputs.grad_output, outputs.grad_input);
     Ok(())
 }
 
-/// Computes one share of the plan's only phase, for callers with threads of their own. `grad_output` is the whole tensor,
-/// `grad_input` the elements [`Plan::share_range`] of it.
+/// Computes one share of the phase `stage`, where the plan has one, for callers with threads of their own: the copy of
+/// [`Plan::staging`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn stage_share(plan: &Plan, share: usize, inputs: Inputs<'_>, copy: ValuesMut<'_>) -> Result<(), RunError> {
+    stage::stage_share(plan.staging(), share, inputs.grad_output, copy)
+}
+
+/// Computes one share of a phase, for callers with threads of their own. `grad_output` is the whole tensor, or its copy where the
+/// plan has [one](Plan::staging), `grad_input` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -85,6 +103,15 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
+    let on_copy;
+    let (plan, phase) = if plan.staging().is_some() {
+        // The copy itself is made by `stage_share`.
+        let Some(phase) = phase.checked_sub(1) else { return Ok(()) };
+        on_copy = plan.on_copy();
+        (&on_copy, phase)
+    } else {
+        (plan, phase)
+    };
     let range = plan.share_range(phase, share);
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;

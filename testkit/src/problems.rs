@@ -44,8 +44,7 @@ pub enum Layout {
 
 impl Layout {
     /// Layouts that an output can have.
-    pub const OUTPUT: [Self; 5] =
-        [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed];
+    pub const OUTPUT: [Self; 5] = [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed];
     /// Layouts that an input can have.
     pub const INPUT: [Self; 6] =
         [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed, Self::Repeated];

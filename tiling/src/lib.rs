@@ -47,7 +47,7 @@ pub use contract::{Attribute, EarlySuccess, TensorSlot};
 pub use dtype::{Dtype, can_cast};
 pub use error::{ContractError, PlanError};
 pub use operator::{Operator, Tensor};
-pub use plan::{Bound, Choice, Phase, Price, Problem, TilingPlan, plan};
+pub use plan::{Bound, Choice, Phase, Price, Problem, Staging, TilingPlan, plan};
 pub use product::{Edition, Editions, Product};
 pub use shape::{Dims, MAX_RANK, TensorDesc, TooManyDims};
 pub use status::Status;

@@ -12,8 +12,10 @@ pub(crate) mod im2col_backward;
 pub(crate) mod max_unpool2d_backward;
 pub(crate) mod replication_pad2d_backward;
 pub(crate) mod shares;
+mod staging;
 
 pub use any::{Problem, TilingPlan, plan};
+pub use staging::Staging;
 
 /// A part of a plan that ends before the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

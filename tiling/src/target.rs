@@ -29,11 +29,14 @@ pub struct Capabilities {
     pub gather: bool,
     /// Whether BF16 can be read and written, by conversion to F32 at least.
     pub bf16: bool,
+    /// Whether memory is read by lines into a cache, so that elements far apart cost a line each.
+    pub caches: bool,
 }
 
 impl Capabilities {
-    /// An ordinary processor: everything but atomic sums, which its shares do not need as they own their outputs.
-    pub const HOST: Self = Self { atomic_add: Dtypes::NONE, unaligned_copy: true, gather: true, bf16: true };
+    /// An ordinary processor with caches: everything but atomic sums, which its shares do not need as they own their outputs.
+    pub const HOST: Self =
+        Self { atomic_add: Dtypes::NONE, unaligned_copy: true, gather: true, bf16: true, caches: true };
 }
 
 /// A set of dtypes.
@@ -85,7 +88,9 @@ impl TargetSpec {
     ];
 
     const fn bare_metal(cores: usize, local_kib: usize, block_bytes: usize, vector_bytes: usize) -> Self {
-        Self { cores, local_bytes: local_kib * 1024, block_bytes, vector_bytes, capabilities: Capabilities::HOST }
+        // Of these, only the ones with several cores have a data cache.
+        let capabilities = Capabilities { caches: cores > 1, ..Capabilities::HOST };
+        Self { cores, local_bytes: local_kib * 1024, block_bytes, vector_bytes, capabilities }
     }
 
     /// The bare-metal target of that name.

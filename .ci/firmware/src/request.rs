@@ -147,7 +147,13 @@ impl Request {
 
     fn capabilities(&mut self) -> Capabilities {
         let atomic_add = if self.flag() { Dtypes::NONE.with(Dtype::F32) } else { Dtypes::NONE };
-        Capabilities { atomic_add, unaligned_copy: self.flag(), gather: self.flag(), bf16: self.flag() }
+        Capabilities {
+            atomic_add,
+            unaligned_copy: self.flag(),
+            gather: self.flag(),
+            bf16: self.flag(),
+            caches: self.flag(),
+        }
     }
 
     pub(crate) fn options(&mut self) -> PlanOptions {

@@ -3,8 +3,7 @@
 use safetensors::SafeTensors;
 use ubtile_benches::{values, values_mut};
 use ubtile_kernels::{
-    Level, Parallel, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward,
-    replication_pad2d_backward,
+    Level, Parallel, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
 use ubtile_testkit::problems::{self, GridSampler, Im2col, Layout, MaxUnpool, ReplicationPad};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng};
@@ -26,7 +25,9 @@ impl Case {
     /// If there is no such case.
     pub fn new(name: &str, threads: usize, file: Option<&[u8]>) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
-        let [operator, dtype, shape, rest @ ..] = &words[..] else { panic!("{name} lacks an operator, dtype or shape") };
+        let [operator, dtype, shape, rest @ ..] = &words[..] else {
+            panic!("{name} lacks an operator, dtype or shape")
+        };
         let dtype = Dtype::ALL.into_iter().find(|d| d.to_string() == *dtype).expect("a dtype");
         let numbers = |list: &str| -> Vec<usize> { list.split(',').map(|n| n.parse().expect("a number")).collect() };
         let [n, c, h, w] = numbers(shape).try_into().expect("N,C,H,W");
@@ -47,7 +48,20 @@ impl Case {
             "im2col-backward" => {
                 let [kernel, stride, padding] = [number("k", 3), number("s", 1), number("p", 0)].map(|v| [v; 2]);
                 let dilation = [number("d", 1); 2];
-                let sizes = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, dilation, padding, stride, inputs: inputs_layout, outputs };
+                let sizes = Im2col {
+                    dtype,
+                    out_dtype: dtype,
+                    n,
+                    c,
+                    h,
+                    w,
+                    kernel,
+                    dilation,
+                    padding,
+                    stride,
+                    inputs: inputs_layout,
+                    outputs,
+                };
                 let problem = sizes.problem();
                 let inputs = vec![problems::im2col_inputs(&problem, Fill::Uniform, &mut rng)];
                 (Problem::Im2colBackward(problem), inputs)
@@ -56,9 +70,26 @@ impl Case {
                 let factor = number("x", 2);
                 let (out_h, out_w) = (h * factor, w * factor);
                 let index_dtype = if rest.contains(&"i32") { Dtype::I32 } else { Dtype::I64 };
-                let sizes = MaxUnpool { dtype, out_dtype: dtype, index_dtype, n, c, h, w, out_h, out_w, inputs: inputs_layout, outputs };
+                let sizes = MaxUnpool {
+                    dtype,
+                    out_dtype: dtype,
+                    index_dtype,
+                    n,
+                    c,
+                    h,
+                    w,
+                    out_h,
+                    out_w,
+                    inputs: inputs_layout,
+                    outputs,
+                };
                 let problem = sizes.problem();
-                let inputs = problems::max_unpool_inputs(&problem, Fill::Uniform, ubtile_testkit::IndexFill::Duplicates, &mut rng);
+                let inputs = problems::max_unpool_inputs(
+                    &problem,
+                    Fill::Uniform,
+                    ubtile_testkit::IndexFill::Duplicates,
+                    &mut rng,
+                );
                 let indices = Data::from_bits_fn(*inputs.indices.desc(), |i| {
                     let (y, x) = (i / w % h * factor + rng.below(factor), i % w * factor + rng.below(factor));
                     (y * out_w + x) as u64
@@ -67,13 +98,25 @@ impl Case {
             }
             "replication-pad2d-backward" => {
                 let list = rest.iter().position(|word| *word == "pad").map(|at| rest[at + 1]).expect("pad l,r,t,b");
-                let padding: [i64; 4] = numbers(list).into_iter().map(|p| p as i64).collect::<Vec<_>>().try_into().expect("l,r,t,b");
+                let padding: [i64; 4] =
+                    numbers(list).into_iter().map(|p| p as i64).collect::<Vec<_>>().try_into().expect("l,r,t,b");
                 let problem = ReplicationPad { dtype, n, c, h, w, padding, inputs: inputs_layout, outputs }.problem();
                 let inputs = vec![problems::replication_pad_inputs(&problem, Fill::Uniform, &mut rng)];
                 (Problem::ReplicationPad2dBackward(problem), inputs)
             }
             "grid-sampler-2d-backward" => {
-                let sizes = GridSampler { dtype, n, c, hi: h, wi: w, ho: h, wo: w, inputs: inputs_layout, outputs, ..Default::default() };
+                let sizes = GridSampler {
+                    dtype,
+                    n,
+                    c,
+                    hi: h,
+                    wi: w,
+                    ho: h,
+                    wo: w,
+                    inputs: inputs_layout,
+                    outputs,
+                    ..Default::default()
+                };
                 let problem = sizes.problem();
                 let inputs = problems::grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut rng);
                 (Problem::GridSampler2dBackward(problem), vec![inputs.grad_output, inputs.input, inputs.grid])

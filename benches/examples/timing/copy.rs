@@ -18,7 +18,8 @@ pub fn copy(from: &Data, to: &mut Data) {
 fn words<W: bytemuck::Pod>(from: &Data, to: &mut Data) {
     let (shape, strides) = (from.desc().shape, from.desc().strides);
     let rank = shape.rank();
-    let at = |dim: usize| if rank + dim < 4 { (1, 0) } else { (shape.get(rank + dim - 4), strides.get(rank + dim - 4)) };
+    let at =
+        |dim: usize| if rank + dim < 4 { (1, 0) } else { (shape.get(rank + dim - 4), strides.get(rank + dim - 4)) };
     let [(n, sn), (c, sc), (h, sh), (w, sw)] = [0, 1, 2, 3].map(at);
     let source: &[W] = bytemuck::cast_slice(from.bytes());
     let dest: &mut [W] = bytemuck::cast_slice_mut(to.bytes_mut());

@@ -88,7 +88,12 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
             copies.time(|| copy::copy(&case.inputs[0], to));
         }
     }
-    let (best, which) = loops.iter_mut().zip(streaming::LOOPS).map(|(t, which)| (t.min(), which)).min_by(|a, b| a.0.total_cmp(&b.0)).expect("there are loops");
+    let (best, which) = loops
+        .iter_mut()
+        .zip(streaming::LOOPS)
+        .map(|(t, which)| (t.min(), which))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .expect("there are loops");
     let median = loops.iter_mut().map(Times::median).fold(f64::INFINITY, f64::min);
     if copies.0.is_empty() {
         copies.0.push(0.0);
@@ -96,7 +101,10 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
     inputs += outputs;
     println!(
         "{{\"case\":\"{name}\",\"bytes\":{inputs},\"ms\":{:.6},\"min_ms\":{:.6},\"bound_ms\":{median:.6},\"min_bound_ms\":{best:.6},\"loop\":\"{which:?}\",\"of_bound\":{:.3},\"copy_ms\":{:.6}}}",
-        kernel.median(), kernel.min(), best / kernel.min(), copies.min(),
+        kernel.median(),
+        kernel.min(),
+        best / kernel.min(),
+        copies.min(),
     );
 }
 

@@ -19,6 +19,8 @@ impl Soc {
             gather: *self.capabilities.gather.get()?,
             bf16: !self.conversions.modes(Element::Bf16, Element::F32)?.is_empty()
                 && self.conversions.modes(Element::F32, Element::Bf16)?.contains(&Rounding::Even),
+            // Copies to the unified buffer take elements at any distance.
+            caches: false,
         };
         Ok(TargetSpec {
             cores: size(self.cores.vector_units.get()?.get().into()),

@@ -70,6 +70,14 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// The same with a `grad_output` without gaps.
+    pub(crate) fn without_gaps(&self) -> Self {
+        let [lh, lw] = self.columns;
+        let positions = lh.saturating_mul(lw);
+        let rows = self.kernel.iter().fold(self.c, |rows, k| rows.saturating_mul(k.get()));
+        Self(Geometry { grad_output_strides: [rows.saturating_mul(positions), positions, 1], ..self.0 })
+    }
+
     /// A tensor that this problem reads or writes.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {

@@ -63,6 +63,12 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// The same with a `grad_output` without gaps.
+    pub(crate) fn without_gaps(&self) -> Self {
+        let plane = self.padded_h.saturating_mul(self.padded_w);
+        Self(Geometry { grad_output_strides: [plane.saturating_mul(self.c), plane, self.padded_w, 1], ..self.0 })
+    }
+
     /// A tensor that this problem reads or writes. `self` is none of them.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {

@@ -1,7 +1,7 @@
 //! Native plan of Im2colBackward: a tile is a box of one output plane with every window cell that reaches it.
 //!
-//! Each element of `grad_output` is added exactly once, so no cut reads anything twice and nothing is kept between phases:
-//! the workspace is always empty. What must fit the local memory is the input box, as many cells for each tap (kernel
+//! Each element of `grad_output` is added exactly once, so no cut reads anything twice. The only intermediate is a copy of a
+//! `grad_output` whose columns lie far apart. What must fit the local memory is the input box, as many cells for each tap (kernel
 //! position) as the output box has, divided by the strides. A tile shrinks in rows, then in columns, and when the taps of a
 //! single block of columns are too many, its sums are made in parts, kernel rows ascending and in a row columns ascending.
 
@@ -12,15 +12,17 @@ use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
+use super::staging::{self, Staging};
 use super::{Bound, Choice, Common, Phase, Price};
 use crate::im2col_backward::Problem;
-use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    staged: staging::Choice,
     /// The largest tile.
     size: Size,
 }
@@ -84,11 +86,9 @@ impl Tile {
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut plan = Plan {
-        problem: *problem,
-        common: Common::new(target, options),
-        size: Size { rows: 1, columns: 1, taps: [0; 2] },
-    };
+    let mut common = Common::new(target, options);
+    let staged = staging::Choice::new(&mut common, problem.slot(Tensor::GradOutput), staging::far_columns);
+    let mut plan = Plan { problem: *problem, common, staged, size: Size { rows: 1, columns: 1, taps: [0; 2] } };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
@@ -115,28 +115,47 @@ impl Plan {
         self.common.block_dim
     }
 
-    /// Its intermediates: none.
+    /// Its intermediates: a copy of `grad_output` where [`staging`](Self::staging) pays.
     #[must_use]
     pub const fn workspace(&self) -> &Workspace {
         &self.common.workspace
     }
 
-    /// Bytes of workspace: 0.
+    /// Bytes of workspace, with the slack to align it.
     #[must_use]
     pub fn workspace_bytes(&self) -> usize {
         self.common.workspace.bytes()
     }
 
-    /// `compute`, or `zero` where no window has a position.
+    /// `stage` where there is something to copy first, and `compute`; or `zero` where no window has a position.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let compute = Phase { name: "compute", shares: self.common.block_dim };
-        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+        let stage = self.staged.staging.map(|staging| staging.phase());
+        stage.into_iter().chain(core::iter::once(if self.problem.early_success().is_some() {
+            Phase::ZERO
+        } else {
+            compute
+        }))
     }
 
     /// The elements of `out` from the first to one past the last that a share writes; nothing for a share that is not.
     #[must_use]
     pub fn share_range(&self, phase: usize, share: usize) -> Range<usize> {
         self.units().elements(&self.share_rows(phase, share))
+    }
+
+    /// The copy of `grad_output` that the phase `stage` makes.
+    #[must_use]
+    pub const fn staging(&self) -> Option<Staging> {
+        self.staged.staging
+    }
+
+    /// The same plan without a copy, for a `grad_output` that has no gaps: how the copy is computed on.
+    #[must_use]
+    pub fn on_copy(&self) -> Self {
+        let contiguous = self.problem.without_gaps();
+        let common = Common { workspace: Workspace::EMPTY, ..self.common };
+        Self { problem: contiguous, common, staged: staging::Choice::NONE, ..*self }
     }
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the kernel.
@@ -223,9 +242,9 @@ impl Plan {
         .into_iter()
     }
 
-    /// What a workspace limit costs: nothing.
+    /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        core::iter::empty()
+        self.staged.price().into_iter()
     }
 
     fn units(&self) -> Units {
@@ -238,7 +257,7 @@ impl Plan {
     fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
         // Rows without cells are none, however many there are.
-        if phase > 0 || share >= shares.get() || self.problem.w == 0 {
+        if phase != self.staged.compute_phase() || share >= shares.get() || self.problem.w == 0 {
             return 0..0;
         }
         self.units().share(shares, share)

@@ -1,7 +1,7 @@
 //! Native plan of ReplicationPad2dBackward: a tile is a box of the output with the box of `grad_output` that folds into it.
 //!
 //! Neighbouring output boxes read disjoint boxes of `grad_output`, so no cut reads anything twice, and there are no
-//! intermediates: the workspace is always empty. A tile is as many whole planes as fit the local memory, else rows, else
+//! intermediates but a copy of a `grad_output` whose columns do not lie side by side. A tile is as many whole planes as fit the local memory, else rows, else
 //! columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
 //! for a single cell that is still too much, columns ascending.
 
@@ -11,9 +11,10 @@ mod tiles;
 use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, largest, length};
+use super::staging::{self, Staging};
 use super::{Choice, Common, Phase, Price};
 use crate::replication_pad2d_backward::Problem;
-use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
 
 pub use axis::Axis;
 
@@ -25,6 +26,7 @@ const LEAST_BLOCKS: usize = 8;
 pub struct Plan {
     problem: Problem,
     common: Common,
+    staged: staging::Choice,
     /// Whole planes of a tile; 0 where not even one fits.
     planes: usize,
     /// The most rows and columns of a tile of less than a plane.
@@ -92,7 +94,9 @@ impl Tile {
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut plan = Plan { problem: *problem, common: Common::new(target, options), planes: 0, most: [usize::MAX; 2] };
+    let mut common = Common::new(target, options);
+    let staged = staging::Choice::new(&mut common, problem.slot(Tensor::GradOutput), staging::any_step);
+    let mut plan = Plan { problem: *problem, common, staged, planes: 0, most: [usize::MAX; 2] };
     let budget = plan.common.target.local_bytes;
     let (whole, part) =
         (plan.whole([plan.rows(), plan.columns()].map(|a| a.most_sources()), [1, 1]), plan.part([1, 1], 1));
@@ -126,28 +130,47 @@ impl Plan {
         self.common.block_dim
     }
 
-    /// Its intermediates: none.
+    /// Its intermediates: a copy of `grad_output` where [`staging`](Self::staging) pays.
     #[must_use]
     pub const fn workspace(&self) -> &Workspace {
         &self.common.workspace
     }
 
-    /// Bytes of workspace: 0.
+    /// Bytes of workspace, with the slack to align it.
     #[must_use]
     pub fn workspace_bytes(&self) -> usize {
         self.common.workspace.bytes()
     }
 
-    /// `compute`, or `zero` where there are no images.
+    /// `stage` where there is something to copy first, and `compute`; or `zero` where there are no images.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let compute = Phase { name: "compute", shares: self.common.block_dim };
-        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+        let stage = self.staged.staging.map(|staging| staging.phase());
+        stage.into_iter().chain(core::iter::once(if self.problem.early_success().is_some() {
+            Phase::ZERO
+        } else {
+            compute
+        }))
     }
 
     /// The elements of `grad_input` from the first to one past the last that a share writes; nothing for a share that is not.
     #[must_use]
     pub fn share_range(&self, phase: usize, share: usize) -> Range<usize> {
         self.units().elements(&self.share_rows(phase, share))
+    }
+
+    /// The copy of `grad_output` that the phase `stage` makes.
+    #[must_use]
+    pub const fn staging(&self) -> Option<Staging> {
+        self.staged.staging
+    }
+
+    /// The same plan without a copy, for a `grad_output` that has no gaps: how the copy is computed on.
+    #[must_use]
+    pub fn on_copy(&self) -> Self {
+        let contiguous = self.problem.without_gaps();
+        let common = Common { workspace: Workspace::EMPTY, ..self.common };
+        Self { problem: contiguous, common, staged: staging::Choice::NONE, ..*self }
     }
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the sums.
@@ -221,9 +244,9 @@ impl Plan {
         [self.common.block_dim_choice(), tile].into_iter()
     }
 
-    /// What a workspace limit costs: nothing.
+    /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        core::iter::empty()
+        self.staged.price().into_iter()
     }
 
     fn units(&self) -> Units {
@@ -235,7 +258,7 @@ impl Plan {
     /// Rows of `grad_input`, counted over all planes, that a share makes.
     fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
-        if phase > 0 || share >= shares.get() {
+        if phase != self.staged.compute_phase() || share >= shares.get() {
             return 0..0;
         }
         self.units().share(shares, share)

@@ -6,6 +6,7 @@
 //! An index outside of the plane is an error. Nothing is read through it; `out` holds 0 there.
 
 mod gather;
+mod planes;
 
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +15,7 @@ use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
 use self::gather::{Gather, Places, Plane};
+use self::planes::Planes;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
 use crate::values::{Values, ValuesMut};
@@ -124,7 +126,6 @@ pub fn run_tile(
         out: Places { start: 0, step: 1 },
         count,
         keeps: tile.accumulates,
-        ahead: [0, 0],
     };
     let Some(bad) = gather.run(inputs, &mut out) else { return Ok(()) };
     let position = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
@@ -170,6 +171,13 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
 /// Gives the lowest flat position of a bad index.
 fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
     let problem = plan.problem();
+    if problem.dtype == problem.out_dtype && has_no_gaps(plan) {
+        let range = plan.share_range(0, share);
+        let elements = problem.h.saturating_mul(problem.w);
+        let planes = Planes { elements, row: problem.w, cells: cells_of(plan), first: range.start };
+        let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(range.len());
+        return gather::planes(&planes, inputs, &mut mine);
+    }
     let (channels, width, cells) = (at_least_1(problem.c), at_least_1(problem.w), cells_of(plan));
     // Where rows lie one behind the other, they are one long row.
     let flat = |[_, _, sh, sw]: [usize; 4], width: usize| sh == sw.wrapping_mul(width);
@@ -178,7 +186,6 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
     let contiguous = gw == 1 && flat(problem.grad_output_strides, problem.out_w);
     let pitched = (!contiguous).then_some((at_least_1(problem.out_w), [gh, gw]));
     let before = plan.share_range(0, share).start;
-    let part = |elements: usize| cells.saturating_mul(elements) / at_least_1(problem.h.saturating_mul(problem.w));
     let mut lowest = None;
     for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
         let (n, c) = (tile.plane / channels, tile.plane % channels);
@@ -197,12 +204,6 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
                 },
                 count,
                 keeps: false,
-                // Of the next plane, as much as this run is of its own. A plane that the plan cuts would not stay in the cache.
-                ahead: if tile.last {
-                    [start.wrapping_add(cells).wrapping_add(part(element)), part(count)]
-                } else {
-                    [0, 0]
-                },
             };
             if let Some(bad) = gather.run(inputs, out) {
                 let plane = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
@@ -212,6 +213,11 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
         }
     }
     lowest
+}
+
+/// Whether all elements of all tensors lie side by side.
+fn has_no_gaps(plan: &Plan) -> bool {
+    plan.problem().tensors().all(|slot| Some(slot.strides) == slot.shape.contiguous_strides())
 }
 
 /// Cells of a plane of `grad_output`.

@@ -4,11 +4,10 @@ use core::num::NonZeroUsize;
 
 use bytemuck::Pod;
 
-use super::{Inputs, at_least_1};
+use super::Inputs;
+use super::planes::Planes;
 use crate::built::{BF16, F16, F32, F64, INTEGER};
 use crate::cast::{CHUNK, convert};
-use crate::simd::Isa;
-use crate::simd::baseline::Baseline;
 use crate::values::{Values, ValuesMut};
 
 /// Which sizes of elements this build has.
@@ -72,6 +71,28 @@ impl Plane {
     }
 }
 
+/// Gathers whole planes of tensors without gaps, bits as they are. Gives the flat position of the first bad index.
+pub(super) fn planes(planes: &Planes, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+    match inputs.grad_output.dtype().size() {
+        1 if INTEGER => planes_of::<u8>(planes, inputs, out),
+        2 if WORDS_OF_2 => planes_of::<u16>(planes, inputs, out),
+        4 if WORDS_OF_4 => planes_of::<u32>(planes, inputs, out),
+        8 if WORDS_OF_8 => planes_of::<u64>(planes, inputs, out),
+        // The contract has no other, and what is not built has been refused.
+        _ => None,
+    }
+}
+
+fn planes_of<W: Pod>(planes: &Planes, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+    let (data, out) = (words::<W>(inputs.grad_output.bytes()), words_mut(out.bytes_mut()));
+    match inputs.indices {
+        Values::I32(indices) => planes.gather(data, indices, out),
+        Values::I64(indices) => planes.gather(data, indices, out),
+        // The contract has no other.
+        _ => None,
+    }
+}
+
 /// A run of elements to gather.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gather {
@@ -81,8 +102,6 @@ pub(super) struct Gather {
     pub(super) count: usize,
     /// Whether elements whose cell is not at hand stay as they are; else they become 0.
     pub(super) keeps: bool,
-    /// Offset and number of elements of `grad_output` to ask for on the way, as a later run will need them.
-    pub(super) ahead: [usize; 2],
 }
 
 impl Gather {
@@ -153,12 +172,6 @@ impl Gather {
     fn whole<W: Pod, I: Index>(&self, first: usize, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
         let plane = data.get(self.plane.start..).and_then(|d| d.get(..self.plane.all)).unwrap_or(&[]);
         let indices = indices.get(self.indices.at(first)..).unwrap_or(&[]);
-        let line = 64 / size_of::<W>();
-        let [mut ahead, elements] = self.ahead;
-        // Spread over the run's chunks; nothing where the run's own elements meet fewer lines than there are.
-        let lines = Some(elements / line).filter(|&lines| lines <= self.count).unwrap_or(0);
-        let lines = lines.saturating_mul(CHUNK) / at_least_1(self.count);
-        ahead = ahead.wrapping_add(first / CHUNK * lines * line);
         let mut bad = None;
         for (number, (out, indices)) in out.chunks_mut(CHUNK).zip(indices.chunks(CHUNK)).enumerate() {
             for (k, (to, index)) in out.iter_mut().zip(indices).enumerate() {
@@ -166,10 +179,6 @@ impl Gather {
                     bad = bad.or(Some(first + number * CHUNK + k));
                     W::zeroed()
                 });
-            }
-            for _ in 0..lines {
-                Baseline.prefetch(data, ahead);
-                ahead = ahead.wrapping_add(line);
             }
         }
         bad
@@ -222,20 +231,23 @@ struct Chunk {
 }
 
 /// A type of indices.
-trait Index: Pod {
+pub(super) trait Index: Pod {
     /// The cell, `usize::MAX` for any value that is no cell of a plane.
     fn cell(self) -> usize;
 }
 
 impl Index for i32 {
+    #[inline(always)]
     fn cell(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
+        i64::from(self).cell()
     }
 }
 
 impl Index for i64 {
+    #[inline(always)]
     fn cell(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
+        // A negative number is larger than any cell.
+        usize::try_from(self as u64).unwrap_or(usize::MAX)
     }
 }
 

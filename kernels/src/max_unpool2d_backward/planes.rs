@@ -1,0 +1,141 @@
+//! The usual case: tensors without gaps, bits copied as they are, any number of planes in one call.
+//!
+//! What bounds it is four operations an element (load the index, compare it, load the cell, store it), so nothing else is in the
+//! loop: it ends where an index is outside of its plane, and another one that is compiled apart takes over. Planes
+//! follow each other without a call or a division, as many have but 49 elements. A tensor that no cache holds is asked for
+//! ahead of its use, because its lines are met in no order that a processor would foresee.
+
+use bytemuck::Pod;
+
+use super::at_least_1;
+use super::gather::Index;
+use crate::simd::Isa;
+use crate::simd::baseline::Baseline;
+
+/// Elements between two rounds of asking.
+const ROUND: usize = 32;
+/// How many rows of a plane to ask ahead.
+const ROWS_AHEAD: usize = 2;
+/// A tensor of fewer bytes is taken to be in a cache.
+const CACHED: usize = 1 << 20;
+
+/// Tensors without gaps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planes {
+    /// Elements of a plane of indices, and of a row of it.
+    pub(super) elements: usize,
+    pub(super) row: usize,
+    /// Cells of a plane of `grad_output`.
+    pub(super) cells: usize,
+    /// First element, counted over all planes.
+    pub(super) first: usize,
+}
+
+impl Planes {
+    /// Gathers as many elements as `out` has. Gives the flat position of the first bad index.
+    pub(super) fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
+        let Self { elements, cells, first, .. } = *self;
+        let plane = first / at_least_1(elements);
+        let mut planes = data.get(plane.wrapping_mul(cells)..).unwrap_or(&[]);
+        let all = indices.get(first..).unwrap_or(&[]);
+        let (mut indices, mut out) = (all, out);
+        // Up to the end of the first plane, which a share may begin in the middle of.
+        let mut count = elements.wrapping_sub(first % at_least_1(elements));
+        let mut ahead = Ahead::new(self, planes, elements.wrapping_sub(count));
+        let mut bad = None;
+        while !out.is_empty() {
+            count = count.min(out.len());
+            let (to, rest) = out.split_at_mut_checked(count).unwrap_or_default();
+            let (from, behind) = indices.split_at_checked(count).unwrap_or_default();
+            let (plane, others) = planes.split_at_checked(cells).unwrap_or_default();
+            let before = first.wrapping_add(all.len().wrapping_sub(indices.len()));
+            if ahead.lines == 0 {
+                bad = bad.or(pick(plane, from, to).map(|at| before.wrapping_add(at)));
+            } else {
+                for (round, (to, from)) in to.chunks_mut(ROUND).zip(from.chunks(ROUND)).enumerate() {
+                    let at =
+                        pick(plane, from, to).map(|at| before.wrapping_add(round.wrapping_mul(ROUND)).wrapping_add(at));
+                    bad = bad.or(at);
+                    ahead.ask(data);
+                }
+            }
+            (out, indices, planes, count) = (rest, behind, others, elements);
+        }
+        bad
+    }
+}
+
+/// Picks elements of a plane, zeros where an index is outside of it. Gives the first such element.
+#[inline(always)]
+fn pick<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
+    let done = pick_good(plane, indices, out);
+    if done >= out.len() {
+        return None;
+    }
+    pick_any(plane, indices, out, done)
+}
+
+/// Picks elements, eight at a time, up to an index outside of the plane. Gives how many it has picked for certain.
+#[inline(always)]
+fn pick_good<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W]) -> usize {
+    let ((eights, rest), (of_eights, of_rest)) = (out.as_chunks_mut::<8>(), indices.as_chunks::<8>());
+    for (done, (to, indices)) in eights.iter_mut().zip(of_eights).enumerate() {
+        for (to, index) in to.iter_mut().zip(indices) {
+            let Some(cell) = plane.get(index.cell()) else { return done.wrapping_mul(8) };
+            *to = *cell;
+        }
+    }
+    let done = of_eights.len().wrapping_mul(8);
+    for (to, index) in rest.iter_mut().zip(of_rest) {
+        let Some(cell) = plane.get(index.cell()) else { return done };
+        *to = *cell;
+    }
+    indices.len()
+}
+
+/// Picks the elements from number `done` on. Gives the first one whose index is outside of the plane.
+#[cold]
+#[inline(never)]
+fn pick_any<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W], done: usize) -> Option<usize> {
+    let mut bad = None;
+    for (k, (to, index)) in out.iter_mut().zip(indices).enumerate().skip(done) {
+        *to = plane.get(index.cell()).copied().unwrap_or_else(|| {
+            bad = bad.or(Some(k));
+            W::zeroed()
+        });
+    }
+    bad
+}
+
+/// Where to ask next.
+struct Ahead {
+    at: usize,
+    /// Lines to ask for in a round: none where the tensor is small or has more lines than elements are picked from it.
+    lines: usize,
+    line: usize,
+}
+
+impl Ahead {
+    /// From `element` of the first of some planes on.
+    fn new<W: Pod>(planes: &Planes, data: &[W], element: usize) -> Self {
+        let Planes { elements, row, cells, .. } = *planes;
+        let (line, elements) = (64 / size_of::<W>().max(1), at_least_1(elements));
+        let lines = cells.saturating_mul(ROUND) / elements / at_least_1(line);
+        let wanted = size_of_val(data) > CACHED && lines <= ROUND;
+        // Cells are met in the order of the elements, by and large.
+        let at = |element: usize| cells.saturating_mul(element) / elements;
+        Self {
+            at: at(element.saturating_add(row.saturating_mul(ROWS_AHEAD))),
+            lines: if wanted { lines } else { 0 },
+            line,
+        }
+    }
+
+    #[inline(always)]
+    fn ask<W: Pod>(&mut self, data: &[W]) {
+        for _ in 0..self.lines {
+            Baseline.prefetch(data, self.at);
+            self.at = self.at.wrapping_add(self.line);
+        }
+    }
+}

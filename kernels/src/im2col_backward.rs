@@ -7,6 +7,7 @@
 //! level and 16 KiB at the others.
 
 mod add;
+mod gather;
 mod tile;
 mod write;
 
@@ -15,6 +16,7 @@ use core::num::NonZeroUsize;
 use ubtile_tiling::im2col_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
+use self::gather::Gather;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
 use crate::built::F64;
@@ -165,12 +167,31 @@ enum What<'a> {
     Tile(&'a Tile, Option<ValuesMut<'a>>),
 }
 
-/// Sums are made on the stack.
+/// Sums are made in registers where they can be, else on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
-    if level == Level::scalar() {
+    if let What::Share(share) = what
+        && level != Level::scalar()
+        && plan.problem().early_success().is_none()
+        && gather::fits(plan.problem())
+    {
+        gather_share(plan, level, share, inputs.grad_output, out);
+    } else if level == Level::scalar() {
         compute_in_2_kib(plan, level, what, inputs.grad_output, out);
     } else {
         compute_in_16_kib(plan, level, what, inputs.grad_output, out);
+    }
+}
+
+#[inline(never)]
+fn gather_share(plan: &Plan, level: Level, share: usize, grad: Values<'_>, out: ValuesMut<'_>) {
+    let (geometry, rows, first) = (plan.problem(), plan.share_rows(0, share), plan.share_range(0, share).start);
+    match (grad, out) {
+        (Values::F16(data), ValuesMut::F16(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::F32(data), ValuesMut::F32(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::F64(data), ValuesMut::F64(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
+        // The contract has no other, and `fits` no other pairs.
+        _ => {}
     }
 }
 

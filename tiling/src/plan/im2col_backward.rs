@@ -253,8 +253,9 @@ impl Plan {
         Units::new(shape, self.problem.out_strides, 3).in_blocks(block)
     }
 
-    /// Rows of `out`, counted over all planes, that a share makes.
-    fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
+    /// Rows of `out`, counted over all planes, that a share makes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
         // Rows without cells are none, however many there are.
         if phase != self.staged.compute_phase() || share >= shares.get() || self.problem.w == 0 {

@@ -1,7 +1,8 @@
 """Times ubtile and PyTorch on the same tensors, one case after the other, and prints the ratios.
 
-For each case: PyTorch's eager and `out=` form (for im2col also torch.compile), warmed up, median; then `ubtile run --time`
-on the same tensors from a file. The results are compared before anything is timed. See README.md beside this file.
+For each case and number of threads: PyTorch's eager and `out=` form (for im2col also torch.compile), warmed up, median; then
+`ubtile run --time` on the same tensors from a file; then the example `timing`, which runs the kernel in turn with loops that only
+read and write its buffers: the streaming bound. The results are compared before. See README.md beside this file.
 """
 
 import argparse
@@ -9,18 +10,21 @@ import json
 import math
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import numpy
 import torch
 from safetensors.torch import load_file, save_file
 
 from cases import all_cases
 
-TOLERANCE = {"f64": 1e-4, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "i32": 0}
+TOLERANCE = {"f64": 1e-4, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "c64": 2e-4, "c128": 1e-4}
+GRID_SAMPLER = "grid-sampler-2d-backward"
 
 
 def median_ms(call, budget):
@@ -34,81 +38,148 @@ def median_ms(call, budget):
     return statistics.median(times) * 1e3, len(times)
 
 
-def ours(binary, case, call, folder, threads, count, level):
-    source, target = os.path.join(folder, "in.safetensors"), os.path.join(folder, "out.safetensors")
-    save_file(call.inputs, source)
-    run = [binary, "run", case.operator, "--in", source, *call.options, "--threads", str(threads), "--level", level]
+def save(case, call, folder):
+    """The inputs in a file: npz for complex numbers, which safetensors lacks, else safetensors, which alone has BF16."""
+    if case.dtype in ("c64", "c128"):
+        path = os.path.join(folder, "in.npz")
+        numpy.savez(path, **{name: tensor.numpy() for name, tensor in call.inputs.items()})
+        return path, os.path.join(folder, "out.npz")
+    path = os.path.join(folder, "in.safetensors")
+    save_file(call.inputs, path)
+    return path, os.path.join(folder, "out.safetensors")
+
+
+def load(path):
+    if path.endswith(".npz"):
+        with numpy.load(path) as file:
+            return {name: torch.from_numpy(file[name]) for name in file.files}
+    return load_file(path)
+
+
+def ours(args, case, call, files, threads, count):
+    """Times, and the results of the last call."""
+    source, target = files
+    run = [args.binary, "run", case.operator, "--in", source, *call.options, "--threads", str(threads), "--level", args.level]
     timed = subprocess.run([*run, "--out", target, "--time", str(count), "--format", "json"], check=True, capture_output=True)
-    return json.loads(timed.stdout), load_file(target)
+    return json.loads(timed.stdout), load(target)
+
+
+def streaming(args, case, files, threads):
+    """The kernel beside its streaming bound, on the same buffers in turn; nothing for the grid sampler, which reads more."""
+    if case.operator == GRID_SAMPLER:
+        return None
+    level = [] if args.level == "auto" else ["--level", args.level]
+    tensors = ["--in", files[0]] if files[0].endswith(".safetensors") else []
+    run = [args.timing, "--threads", str(threads), "--seconds", str(args.budget / 2), *level, *tensors]
+    timed = subprocess.run([*run, f"{case.operator} {case.dtype} {case.name}"], check=True, capture_output=True)
+    return json.loads(timed.stdout)
 
 
 def agreement(result, expected):
     """Largest difference relative to the largest magnitude, over the outputs."""
     worst = 0.0
     for got, want in zip(result, expected):
-        got, want = got.double().flatten(), want.double().flatten()
+        wider = torch.complex128 if want.is_complex() else torch.float64
+        got, want = got.to(wider).flatten(), want.to(wider).flatten()
         scale = want.abs().max().item() or 1.0
         worst = max(worst, (got - want).abs().max().item() / scale)
     return worst
 
 
-def streaming_ms(call, outputs, budget):
-    """Time to read the inputs and write the outputs once, with PyTorch's own copy: the bound a copy of that size meets."""
-    total = sum(t.numel() * t.element_size() for t in [*call.inputs.values(), *outputs])
-    source, target = torch.empty(total // 8, dtype=torch.float32), torch.empty(total // 8, dtype=torch.float32)
-    return median_ms(lambda: target.copy_(source), budget)[0]
+def measure(args, case, call, expected, files, threads):
+    """A row: one case with so many threads."""
+    torch.set_num_threads(threads)
+    peers = {"eager": median_ms(call.eager, args.budget)[0], "out": median_ms(call.into, args.budget)[0]}
+    if args.compile and call.compiled and threads == 1:
+        peers["compile"] = median_ms(call.compiled, args.budget)[0]
+    best = min((time, form) for form, time in peers.items() if form != "compile")
+    count = max(5, min(500, int(args.budget * 1e3 / best[0])))
+    report, outputs = ours(args, case, call, files, threads, count)
+    results = [outputs[name] for name in ("input_grad", "grid_grad", "out", "grad_input") if name in outputs]
+    bound = streaming(args, case, files, threads)
+    mine = report["time_ms"]["median"]
+    row = {
+        "operator": case.operator, "group": case.group, "dtype": case.dtype, "case": case.name, "threads": threads,
+        "peer": best[1], "peer_ms": best[0], "ours_ms": mine, "ratio": best[0] / mine,
+        "difference": agreement(results, expected), "workspace_bytes": report["workspace_bytes"], "level": report["level"],
+    }
+    if "compile" in peers:
+        row |= {"compile_ms": peers["compile"], "compile_ratio": peers["compile"] / mine}
+    if bound:
+        row |= {"bound_ms": bound["min_bound_ms"], "of_bound": bound["of_bound"], "bytes": bound["bytes"],
+                "most_ratio": best[0] / bound["min_bound_ms"]}
+    return row
+
+
+def mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def summary(rows):
+    """Lines of operator, group and dtype: worst and geometric mean of what was measured."""
+    print(f"\n{'operator':27} {'group':18} {'dtype':5} {'ratio':>13} {'compiled':>13} {'of the bound':>13} {'2 threads':>13} {'speedup':>7}")
+    for key in sorted({(r["operator"], r["group"], r["dtype"]) for r in rows}):
+        mine = [r for r in rows if (r["operator"], r["group"], r["dtype"]) == key]
+        one = {r["case"]: r for r in mine if r["threads"] == 1}
+        two = [r for r in mine if r["threads"] == 2]
+
+        def pair(rows, name):
+            values = [r[name] for r in rows if name in r]
+            return f"{min(values):6.2f} {mean(values):6.2f}" if values else " " * 13
+
+        # Above a millisecond threads must help, below they must not hurt.
+        long = [one[r["case"]]["ours_ms"] / r["ours_ms"] for r in two if r["case"] in one and one[r["case"]]["ours_ms"] > 1]
+        print(f"{key[0]:27} {key[1]:18} {key[2]:5} {pair(one.values(), 'ratio')} {pair(one.values(), 'compile_ratio')} "
+              f"{pair(one.values(), 'of_bound')} {pair(two, 'ratio')} {f'{mean(long):7.2f}' if long else ''}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--timing", required=True, help="the example `timing` of the benches")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1], help="numbers of threads")
     parser.add_argument("--level", default="auto")
     parser.add_argument("--budget", type=float, default=0.4, help="seconds per measurement")
-    parser.add_argument("--only", default="", help="run the cases whose operator, dtype or name contain this")
+    parser.add_argument("--only", default="", help="run the cases whose operator, dtype and name match this regular expression")
     parser.add_argument("--compile", action="store_true", help="time torch.compile too (im2col)")
     parser.add_argument("--json", help="write the rows here")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
 
-    cases = [c for c in all_cases() if args.only in f"{c.operator} {c.dtype} {c.name}"]
+    cases = [c for c in all_cases() if re.search(args.only, f"{c.operator} {c.dtype} {c.name}")]
     rows, failed = [], 0
-    print(f"PyTorch {torch.__version__}, {args.threads} thread(s), {platform.processor() or platform.machine()}")
-    print(f"{'case':66} {'peer ms':>9} {'ours ms':>9} {'ratio':>6} {'copy ms':>8} {'workspace':>10}")
+    print(f"PyTorch {torch.__version__}, {platform.processor() or platform.machine()}")
+    print(f"{'case':66} {'threads':>7} {'peer ms':>9} {'ours ms':>9} {'ratio':>6} {'bound ms':>8} {'of it':>5} {'workspace':>10}")
     for index, case in enumerate(cases):
         call = case.call()
         expected = call.eager()
         expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
-        peers = {"eager": median_ms(call.eager, args.budget), "out": median_ms(call.into, args.budget)}
-        if args.compile and call.compiled:
-            peers["compile"] = median_ms(call.compiled, args.budget)
-        best = min((v[0], k) for k, v in peers.items() if k != "compile")
         with tempfile.TemporaryDirectory() as folder:
-            report, outputs = ours(args.binary, case, call, folder, args.threads, max(5, min(500, int(args.budget * 1e3 / best[0]))), args.level)
-        names = [n for n in ("input_grad", "grid_grad", "out", "grad_input") if n in outputs]
-        off = agreement([outputs[n] for n in names], expected)
-        copy = streaming_ms(call, expected, args.budget / 2)
-        mine = report["time_ms"]["median"]
-        row = {"operator": case.operator, "group": case.group, "dtype": case.dtype, "case": case.name, "peer": best[1],
-               "peer_ms": best[0], "ours_ms": mine, "ratio": best[0] / mine, "copy_ms": copy, "difference": off,
-               "workspace_bytes": report["workspace_bytes"], "level": report["level"], "threads": report["threads"],
-               "compile_ms": peers.get("compile", (None,))[0]}
-        rows.append(row)
-        wrong = "" if off <= TOLERANCE[case.dtype] else f"  DISAGREES by {off:.2g}"
-        failed += bool(wrong)
-        print(f"{case.operator[:14] + ' ' + case.dtype + ' ' + case.name:66} {best[0]:9.3f} {mine:9.3f} {row['ratio']:6.2f} {copy:8.3f} "
-              f"{report['workspace_bytes']:10}{wrong}", flush=True)
+            files = save(case, call, folder)
+            measured = [measure(args, case, call, expected, files, threads) for threads in args.threads]
+        for row in measured:
+            wrong = "" if row["difference"] <= TOLERANCE.get(case.dtype, 0) else f"  DISAGREES by {row['difference']:.2g}"
+            failed += bool(wrong)
+            bound = f"{row['bound_ms']:8.3f} {row['of_bound']:5.2f}" if "bound_ms" in row else " " * 14
+            print(f"{case.operator[:14] + ' ' + case.dtype + ' ' + case.name:66} {row['threads']:7} {row['peer_ms']:9.3f} "
+                  f"{row['ours_ms']:9.3f} {row['ratio']:6.2f} {bound} {row['workspace_bytes']:10}{wrong}", flush=True)
+        rows += measured
         print(f"{index + 1} of {len(cases)}", end="\r", file=sys.stderr)
-    print(f"\n{'operator':28} {'group':20} {'dtype':5} {'worst':>6} {'geometric mean':>15}")
-    for key in sorted({(r["operator"], r["group"], r["dtype"]) for r in rows}):
-        ratios = [r["ratio"] for r in rows if (r["operator"], r["group"], r["dtype"]) == key]
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{key[0]:28} {key[1]:20} {key[2]:5} {min(ratios):6.2f} {mean:15.2f}")
+    summary(rows)
     if args.json:
+        about = {"torch": torch.__version__, "processor": processor(), "rows": rows}
         with open(args.json + ".tmp", "w") as file:
-            json.dump({"torch": torch.__version__, "rows": rows}, file, indent=1)
+            json.dump(about, file, indent=1)
         os.replace(args.json + ".tmp", args.json)
     sys.exit(4 if failed else 0)
+
+
+def processor():
+    """Its name, where the system tells."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 main()

@@ -10,20 +10,20 @@ use ubtile_testkit::{Coordinates, Data, Fill, Rng};
 use ubtile_tiling::{Dtype, PlanOptions, Problem, TargetSpec, TilingPlan, plan};
 
 /// What is timed.
-pub struct Case {
-    pub plan: TilingPlan,
-    pub inputs: Vec<Data>,
-    pub output: Data,
+pub(crate) struct Case {
+    pub(crate) plan: TilingPlan,
+    pub(crate) inputs: Vec<Data>,
+    pub(crate) output: Data,
     /// `grid_grad`, of the grid sampler.
     second: Option<Data>,
     /// Room for the first input without gaps, where it is not so already.
-    pub contiguous: Option<Data>,
+    pub(crate) contiguous: Option<Data>,
 }
 
 impl Case {
     /// # Panics
     /// If there is no such case.
-    pub fn new(name: &str, threads: usize, file: Option<&[u8]>) -> Self {
+    pub(crate) fn new(name: &str, threads: usize, file: Option<&[u8]>) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let [operator, dtype, shape, rest @ ..] = &words[..] else {
             panic!("{name} lacks an operator, dtype or shape")
@@ -143,7 +143,7 @@ impl Case {
     ///
     /// # Panics
     /// If the kernel refuses.
-    pub fn run(&mut self, level: Level, parallel: &impl Parallel, workspace: &mut [u8]) {
+    pub(crate) fn run(&mut self, level: Level, parallel: &impl Parallel, workspace: &mut [u8]) {
         let read = |i: usize| values(&self.inputs[i]);
         match &self.plan {
             TilingPlan::Im2colBackward(plan) => {

@@ -6,7 +6,7 @@ use ubtile_testkit::Data;
 const BLOCK: usize = 16;
 
 /// Copies `from`, of any strides, to `to`, which has none.
-pub fn copy(from: &Data, to: &mut Data) {
+pub(crate) fn copy(from: &Data, to: &mut Data) {
     match from.dtype().size() {
         2 => words::<u16>(from, to),
         4 => words::<u32>(from, to),

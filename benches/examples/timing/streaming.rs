@@ -1,7 +1,7 @@
 //! The streaming bound: loops that read all inputs once and write the output once, and do nothing else.
 //!
-//! The best of them is what memory, or the cache that the buffers fit, can do. The only unsafe code is that of stores past the
-//! caches, of prefetches and of vectors.
+//! The best of them is what memory, or the cache that the buffers fit, can do. The only unsafe code is that of vectors and of
+//! stores past the caches.
 #![allow(unsafe_code)]
 
 use ubtile_testkit::Data;
@@ -11,13 +11,13 @@ use ubtile_kernels::Parallel;
 
 /// A loop. The number is how many bytes of the output are written between one look at the inputs and the next.
 #[derive(Clone, Copy, Debug)]
-pub enum Loop {
+pub(crate) enum Loop {
     Plain(usize),
     Prefetching(usize),
     NonTemporal(usize),
 }
 
-pub const LOOPS: [Loop; 6] = [
+pub(crate) const LOOPS: [Loop; 6] = [
     Loop::Plain(512),
     Loop::Plain(usize::MAX),
     Loop::Prefetching(512),
@@ -30,7 +30,7 @@ pub const LOOPS: [Loop; 6] = [
 const AHEAD: usize = 1024;
 
 /// Runs a loop, on each thread its part of all buffers. Gives what keeps the reads from being left out.
-pub fn run(which: Loop, threads: Threads, inputs: &[Data], output: &mut Data) -> u64 {
+pub(crate) fn run(which: Loop, threads: Threads, inputs: &[Data], output: &mut Data) -> u64 {
     let count = threads.0.get();
     let size = output.bytes().len().div_ceil(count).next_multiple_of(64).max(1);
     let total = std::sync::atomic::AtomicU64::new(0);
@@ -90,11 +90,8 @@ mod x86 {
         let (blocks, rest) = bytes.as_chunks::<128>();
         for block in blocks {
             if prefetches {
-                // SAFETY: a hint reads nothing.
-                unsafe {
-                    _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(AHEAD).cast());
-                    _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(AHEAD + 64).cast());
-                }
+                _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(AHEAD).cast());
+                _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(AHEAD + 64).cast());
             }
             for (sum, part) in sums.iter_mut().zip(block.as_chunks::<32>().0) {
                 // SAFETY: 32 bytes are there, and the load needs no alignment.

@@ -38,8 +38,6 @@ pub(crate) fn compute(
     outputs: &mut [(TensorSlot, &mut [u8])],
     workspace: &mut [u8],
 ) -> Result<(), Failure> {
-    let bytes = inputs.iter().map(|(_, bytes)| bytes.len()).chain(outputs.iter().map(|(_, bytes)| bytes.len())).sum();
-    let threads = threads.worth(bytes);
     let read = |tensor: Tensor| {
         let found = inputs.iter().find(|(slot, _)| slot.tensor == tensor);
         found.and_then(|(slot, bytes)| Values::from_bytes(slot.dtype, bytes)).ok_or(Failure::Misplaced(tensor))

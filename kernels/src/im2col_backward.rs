@@ -19,7 +19,7 @@ use ubtile_tiling::{Operator, Tensor};
 use self::gather::Gather;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
-use crate::built::F64;
+use crate::built::{BF16, F16, F32, F64};
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
 use crate::stage;
@@ -186,11 +186,13 @@ fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: V
 fn gather_share(plan: &Plan, level: Level, share: usize, grad: Values<'_>, out: ValuesMut<'_>) {
     let (geometry, rows, first) = (plan.problem(), plan.share_rows(0, share), plan.share_range(0, share).start);
     match (grad, out) {
-        (Values::F16(data), ValuesMut::F16(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
-        (Values::Bf16(data), ValuesMut::Bf16(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
-        (Values::F32(data), ValuesMut::F32(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
-        (Values::F64(data), ValuesMut::F64(out)) => level.dispatch(Gather { geometry, rows, data, first, out }),
-        // The contract has no other, and `fits` no other pairs.
+        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => {
+            level.dispatch(Gather { geometry, rows, data, first, out })
+        }
+        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Gather { geometry, rows, data, first, out }),
+        // The contract has no other, `fits` no other pairs, and what is not built has been refused.
         _ => {}
     }
 }

@@ -149,10 +149,12 @@ edition = "2024"
 
 [workspace]
 TOML
-    # Bitcode in the libraries is what lets a later build optimise across them (cargo leaves it out here by itself).
+    # Bitcode in the libraries is what lets a later build optimise across them (cargo leaves it out here by itself). Small rather
+    # than fast, as the images are.
     (
         cd "$stage"
-        RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Cembed-bitcode=yes" "$cross/bin/cargo" build --release --quiet \
+        RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Cembed-bitcode=yes" CARGO_PROFILE_RELEASE_OPT_LEVEL=s \
+            "$cross/bin/cargo" build --release --quiet \
             --target "$target" -Zbuild-std=core,compiler_builtins -Zbuild-std-features=compiler-builtins-mem >&2
     )
     cp "$stage/target/$target"/release/deps/lib{core,compiler_builtins}-*.rlib "$stage/lib/"

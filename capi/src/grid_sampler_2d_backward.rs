@@ -1,0 +1,433 @@
+//! GridSampler2DBackward for C.
+
+use ubtile_kernels::grid_sampler_2d_backward::{self as kernel, Inputs, Outputs, ShareMemory, TileBoxes};
+use ubtile_tiling::grid_sampler_2d_backward::{Desc, Plan, Tile, check, plan};
+use ubtile_tiling::{ALIGN, Edition, Phase, PlanOptions, Status, TargetSpec};
+
+use crate::held::{self, Held};
+use crate::memory::{Bytes, disjoint, read, write};
+use crate::operator::{self, Operator};
+use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
+use crate::types::{
+    Input, Level, Options, Output, Target, Tensor, code, level as chosen, of_contract, of_plan, of_run,
+};
+
+/// Bytes of a stored plan.
+pub const UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES: usize = 832;
+const _: () = assert!(UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES == stored_bytes(5 * TENSOR_WORDS + 5));
+
+/// A plan. Opaque: filled by `ubtile_grid_sampler_2d_backward_plan` or `..._load`, may be copied.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GridSamplerTiling {
+    /// Not to be touched.
+    pub opaque: [usize; 128],
+}
+
+impl Held for GridSamplerTiling {
+    type Value = Plan;
+}
+const _: () = held::fits::<GridSamplerTiling>();
+
+impl Operator for GridSamplerTiling {
+    type Desc = GridSamplerDesc;
+
+    const STORED_BYTES: usize = UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES;
+
+    fn make(desc: &GridSamplerDesc, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, Status> {
+        let problem = check(&desc.desc()?, None, Edition::Any).map_err(of_contract)?;
+        plan(&problem, target, options).map_err(of_plan)
+    }
+
+    fn workspace_bytes(plan: &Plan) -> usize {
+        plan.workspace_bytes()
+    }
+
+    fn phases(plan: &Plan) -> impl Iterator<Item = Phase> {
+        plan.phases()
+    }
+
+    fn digest(plan: &Plan, digest: &mut Digest) {
+        digest.plan(plan.phases(), plan.workspace(), plan.choices());
+    }
+}
+
+/// A problem: the gradients of an image and of the grid that says where it was sampled.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GridSamplerDesc {
+    /// `[N, C, Ho, Wo]`. All tensors are f16, bf16, f32 or f64, of one dtype.
+    pub grad_output: Tensor,
+    /// `[N, C, Hi, Wi]`.
+    pub input: Tensor,
+    /// `[N, Ho, Wo, 2]`: x and y in -1..1.
+    pub grid: Tensor,
+    /// `[N, C, Hi, Wi]`, described also when it is not wanted.
+    pub input_grad: Tensor,
+    /// `[N, Ho, Wo, 2]`, described also when it is not wanted.
+    pub grid_grad: Tensor,
+    /// 0 bilinear, 1 nearest, 2 bicubic.
+    pub interpolation: i64,
+    /// 0 zeros, 1 border, 2 reflection.
+    pub padding_mode: i64,
+    /// Whether -1 and 1 mean the centres of the corner pixels.
+    pub align_corners: bool,
+    /// Whether `input_grad` is wanted, and whether `grid_grad` is.
+    pub output_mask: [bool; 2],
+}
+
+impl GridSamplerDesc {
+    fn desc(&self) -> Result<Desc<'_>, Status> {
+        Ok(Desc {
+            grad_output: self.grad_output.desc()?,
+            input: self.input.desc()?,
+            grid: self.grid.desc()?,
+            input_grad: self.input_grad.desc()?,
+            grid_grad: self.grid_grad.desc()?,
+            interpolation: self.interpolation,
+            padding_mode: self.padding_mode,
+            align_corners: self.align_corners,
+            output_mask: &self.output_mask,
+        })
+    }
+}
+
+impl Described for GridSamplerDesc {
+    const OPERATOR: u64 = 0;
+
+    fn visit(&mut self, words: &mut impl Words) -> Result<(), Status> {
+        words.tensor(&mut self.grad_output)?;
+        words.tensor(&mut self.input)?;
+        words.tensor(&mut self.grid)?;
+        words.tensor(&mut self.input_grad)?;
+        words.tensor(&mut self.grid_grad)?;
+        words.signed(&mut self.interpolation)?;
+        words.signed(&mut self.padding_mode)?;
+        words.flag(&mut self.align_corners)?;
+        self.output_mask.iter_mut().try_for_each(|flag| words.flag(flag))
+    }
+}
+
+/// The memory of a run: whole tensors. An output that is not wanted is not looked at.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GridSamplerBuffers {
+    /// As described.
+    pub grad_output: Input,
+    /// As described.
+    pub input: Input,
+    /// As described.
+    pub grid: Input,
+    /// As described.
+    pub input_grad: Output,
+    /// As described.
+    pub grid_grad: Output,
+    /// As many bytes as the plan says, from any address.
+    pub workspace: Output,
+}
+
+/// A tile: a run of points of one image with some of its channels. Pairs are the first and one past the last.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GridSamplerTile {
+    /// The image.
+    pub image: usize,
+    /// Channels.
+    pub channels: [usize; 2],
+    /// Points, `h * Wo + w`.
+    pub points: [usize; 2],
+    /// Rows of `input_grad` that the tile adds to.
+    pub rows: [usize; 2],
+    /// Whether the gradient of the grid is made here.
+    pub makes_grid_grad: bool,
+    /// Whether the sums of `input_grad` begin here.
+    pub first_points: bool,
+    /// Whether `input_grad` is complete behind it.
+    pub last_points: bool,
+    /// Whether sums of `input_grad` need a box of their own, of f32; else they are made in `input_grad`.
+    pub sums_apart: bool,
+}
+
+impl GridSamplerTile {
+    fn of(plan: &Plan, tile: &Tile) -> Self {
+        let Tile { image, channels, points, rows, makes_grid_grad, first_points, last_points, .. } = *tile;
+        Self {
+            image,
+            channels,
+            points,
+            rows,
+            makes_grid_grad,
+            first_points,
+            last_points,
+            sums_apart: plan.sums_apart(),
+        }
+    }
+}
+
+/// The boxes of a tile, without gaps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GridSamplerBoxes {
+    /// `[channels, points]`.
+    pub grad_output: Input,
+    /// `[channels, Hi, Wi]`: the whole image.
+    pub input: Input,
+    /// `[points, 2]`.
+    pub grid: Input,
+    /// `[channels, rows, Wi]`, stays while the points of the same channels follow; complete where `last_points` is set.
+    pub input_grad: Output,
+    /// `[channels, rows, Wi]` of f32, stays as well; empty where `sums_apart` is not set.
+    pub input_grad_sums: Output,
+    /// `[points, 2]`, complete with the last channels.
+    pub grid_grad: Output,
+    /// `[points, 2]` of f32 (f64 for f64), stays while further channels of the same points follow; not looked at with up to 64
+    /// channels.
+    pub totals: Output,
+}
+/// Checks a problem, plans it for a target, and says how many bytes of workspace a run needs. `options` may be NULL.
+/// `workspace_bytes` may be NULL. Takes no data: alignment and overlap are checked by the run.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; the last two are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_plan(
+    desc: *const GridSamplerDesc,
+    target: *const Target,
+    options: *const Options,
+    tiling: *mut GridSamplerTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::plan(desc, target, options, tiling, workspace_bytes) })
+}
+
+/// Writes a plan as UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
+/// version of the format, the description, the target, the options and a digest. `options` may be NULL.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_store(
+    desc: *const GridSamplerDesc,
+    target: *const Target,
+    options: *const Options,
+    bytes: *mut u8,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::store::<GridSamplerTiling>(desc, target, options, bytes, len) })
+}
+
+/// Makes the plan of stored bytes again and compares: bytes that were changed, or that this version of the library plans
+/// otherwise, are UBTILE_ERROR_PARAM_INVALID. `len` is UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES. `desc` gets the description; it and
+/// `workspace_bytes` may be NULL. The bytes may start anywhere.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes; the last three are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_load(
+    bytes: *const u8,
+    len: usize,
+    desc: *mut GridSamplerDesc,
+    tiling: *mut GridSamplerTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::load(bytes, len, desc, tiling, workspace_bytes) })
+}
+
+/// Phases of a plan: all shares of one are complete before the next one begins. 0 without a plan.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_phases(tiling: *const GridSamplerTiling) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::phases(tiling) }
+}
+
+/// Shares of a phase, which may run at the same time; 0 where there is no such phase.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_shares(
+    tiling: *const GridSamplerTiling,
+    phase: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::shares(tiling, phase) }
+}
+
+/// Tiles of a share. None in phases that only move or add what is staged. Counting takes time in proportion to them.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_tiles(
+    tiling: *const GridSamplerTiling,
+    phase: usize,
+    share: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { held::get(tiling) }.map_or(0, |plan| plan.tiles(phase, share).count())
+}
+
+/// Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+/// is none.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; `info` is written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_tile(
+    tiling: *const GridSamplerTiling,
+    phase: usize,
+    share: usize,
+    index: usize,
+    info: *mut GridSamplerTile,
+) -> i32 {
+    let describe = || {
+        // SAFETY: the caller's promise.
+        let plan = unsafe { held::get(tiling) }?;
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(info, GridSamplerTile::of(plan, &tile)) }
+    };
+    code(describe())
+}
+
+/// Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and
+/// alignment as described to the plan; buffers at least as long as the strides reach.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the buffers to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run(
+    tiling: *const GridSamplerTiling,
+    level: *const Level,
+    buffers: *const GridSamplerBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        let (dtype, all) = (plan.problem().dtype, Memory::of(plan, buffers)?);
+        // SAFETY: the caller's promise, and outputs overlap nothing.
+        let (outputs, workspace) = unsafe {
+            let outputs =
+                Outputs { input_grad: all.input_grad.values_mut(dtype)?, grid_grad: all.grid_grad.values_mut(dtype)? };
+            (outputs, all.workspace.own())
+        };
+        // SAFETY: the caller's promise.
+        kernel::run(plan, level, unsafe { all.inputs(plan) }?, outputs, workspace).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays from the first phase to the
+/// last; of the outputs only the share's own elements are written, so other shares may run at the same time.
+///
+/// # Safety
+/// As for `ubtile_grid_sampler_2d_backward_run`; no other call writes the same share.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
+    tiling: *const GridSamplerTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    buffers: *const GridSamplerBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        let (dtype, all) = (plan.problem().dtype, Memory::of(plan, buffers)?);
+        let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
+        let workspace = all.workspace.aligned(ALIGN);
+        // SAFETY: the caller's promise; shares own disjoint elements and parts of the workspace, and only read `read`.
+        let (outputs, memory) = unsafe {
+            let outputs = Outputs {
+                input_grad: all.input_grad.elements_mut(dtype, &range.input_grad)?,
+                grid_grad: all.grid_grad.elements_mut(dtype, &range.grid_grad)?,
+            };
+            let memory = ShareMemory {
+                scratch: workspace.part(parts.scratch).own(),
+                write: workspace.part(parts.write).own(),
+                read: workspace.part(parts.read).shared(),
+            };
+            (outputs, memory)
+        };
+        // SAFETY: the caller's promise.
+        kernel::run_share(plan, level, phase, share, unsafe { all.inputs(plan) }?, outputs, memory).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes tile number `index` of a share on boxes. Tiles of a share come in order.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_tile(
+    tiling: *const GridSamplerTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    index: usize,
+    boxes: *const GridSamplerBoxes,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        let inputs = [boxes.grad_output.bytes()?, boxes.input.bytes()?, boxes.grid.bytes()?];
+        let (input_grad, input_grad_sums) = (boxes.input_grad.bytes()?, boxes.input_grad_sums.bytes()?);
+        let (grid_grad, totals) = (boxes.grid_grad.bytes()?, boxes.totals.bytes()?);
+        disjoint(&[input_grad, input_grad_sums, grid_grad, totals], &inputs)?;
+        let (dtype, sums) = (plan.problem().dtype, plan.sums_dtype());
+        let [grad_output, input, grid] = inputs;
+        // SAFETY: the caller's promise, and the outputs overlap nothing.
+        let boxes = unsafe {
+            TileBoxes {
+                grad_output: grad_output.values(dtype)?,
+                input: input.values(dtype)?,
+                grid: grid.values(dtype)?,
+                input_grad: input_grad.values_mut(dtype)?,
+                input_grad_sums: input_grad_sums.values_mut(sums)?,
+                grid_grad: grid_grad.values_mut(dtype)?,
+                totals: totals.values_mut(sums)?,
+            }
+        };
+        kernel::run_tile(plan, level, &tile, boxes).map_err(of_run)
+    };
+    code(run())
+}
+
+/// The buffers of a run, which do not overlap where they must not.
+struct Memory {
+    inputs: [Bytes; 3],
+    input_grad: Bytes,
+    grid_grad: Bytes,
+    workspace: Bytes,
+}
+
+impl Memory {
+    fn of(plan: &Plan, buffers: &GridSamplerBuffers) -> Result<Self, Status> {
+        let inputs = [buffers.grad_output.bytes()?, buffers.input.bytes()?, buffers.grid.bytes()?];
+        let wanted = |output: &Output, wanted: bool| if wanted { output.bytes() } else { Output::EMPTY.bytes() };
+        let input_grad = wanted(&buffers.input_grad, plan.problem().want_input_grad)?;
+        let grid_grad = wanted(&buffers.grid_grad, plan.problem().want_grid_grad)?;
+        let workspace = buffers.workspace.bytes()?;
+        disjoint(&[input_grad, grid_grad, workspace], &inputs)?;
+        Ok(Self { inputs, input_grad, grid_grad, workspace })
+    }
+
+    /// # Safety
+    /// The buffers point to as many bytes as they say.
+    unsafe fn inputs<'a>(&self, plan: &Plan) -> Result<Inputs<'a>, Status> {
+        let (dtype, [grad_output, input, grid]) = (plan.problem().dtype, self.inputs);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (grad_output, input) = (grad_output.values(dtype)?, input.values(dtype)?);
+            Ok(Inputs { grad_output, input, grid: grid.values(dtype)? })
+        }
+    }
+}

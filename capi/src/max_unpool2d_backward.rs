@@ -1,0 +1,330 @@
+//! MaxUnpool2dBackward for C.
+
+use ubtile_kernels::max_unpool2d_backward::{self as kernel, Inputs, Outputs};
+use ubtile_tiling::max_unpool2d_backward::{Desc, Plan, Tile, check, plan};
+use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
+
+use crate::held::{self, Held};
+use crate::memory::{disjoint, read, write};
+use crate::operator::{self, Operator};
+use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
+use crate::types::{
+    Input, Level, Options, Output, Target, Tensor, code, level as chosen, of_contract, of_plan, of_run,
+};
+
+/// Bytes of a stored plan.
+pub const UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES: usize = 664;
+const _: () = assert!(UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES == stored_bytes(4 * TENSOR_WORDS + 2));
+
+/// A plan. Opaque: filled by `ubtile_max_unpool2d_backward_plan` or `..._load`, may be copied.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MaxUnpoolTiling {
+    /// Not to be touched.
+    pub opaque: [usize; 96],
+}
+
+impl Held for MaxUnpoolTiling {
+    type Value = Plan;
+}
+const _: () = held::fits::<MaxUnpoolTiling>();
+
+impl Operator for MaxUnpoolTiling {
+    type Desc = MaxUnpoolDesc;
+
+    const STORED_BYTES: usize = UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES;
+
+    fn make(desc: &MaxUnpoolDesc, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, Status> {
+        let problem = check(&desc.desc()?, None, Edition::Any).map_err(of_contract)?;
+        plan(&problem, target, options).map_err(of_plan)
+    }
+
+    fn workspace_bytes(plan: &Plan) -> usize {
+        plan.workspace_bytes()
+    }
+
+    fn phases(plan: &Plan) -> impl Iterator<Item = Phase> {
+        plan.phases()
+    }
+
+    fn digest(plan: &Plan, digest: &mut Digest) {
+        digest.plan(plan.phases(), plan.workspace(), plan.choices());
+    }
+}
+
+/// A problem: `out[n, c, i] = grad_output[n, c, indices[n, c, i]]`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MaxUnpoolDesc {
+    /// `[N, C, oH, oW]` or without N: any dtype but the complex ones.
+    pub grad_output: Tensor,
+    /// The forward pass' input, `[N, C, H, W]` or without N. Only described, there is no buffer.
+    pub self_tensor: Tensor,
+    /// Of `self`'s shape: flat positions in the plane `[oH, oW]`, i32 or i64.
+    pub indices: Tensor,
+    /// Of `self`'s shape; its dtype may differ where the contract casts.
+    pub out: Tensor,
+    /// `[oH, oW]`.
+    pub output_size: [i64; 2],
+}
+
+impl MaxUnpoolDesc {
+    fn desc(&self) -> Result<Desc<'_>, Status> {
+        Ok(Desc {
+            grad_output: self.grad_output.desc()?,
+            self_tensor: self.self_tensor.desc()?,
+            indices: self.indices.desc()?,
+            out: self.out.desc()?,
+            output_size: &self.output_size,
+        })
+    }
+}
+
+impl Described for MaxUnpoolDesc {
+    const OPERATOR: u64 = 1;
+
+    fn visit(&mut self, words: &mut impl Words) -> Result<(), Status> {
+        words.tensor(&mut self.grad_output)?;
+        words.tensor(&mut self.self_tensor)?;
+        words.tensor(&mut self.indices)?;
+        words.tensor(&mut self.out)?;
+        self.output_size.iter_mut().try_for_each(|value| words.signed(value))
+    }
+}
+
+/// The memory of a run: whole tensors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MaxUnpoolBuffers {
+    /// As described.
+    pub grad_output: Input,
+    /// As described.
+    pub indices: Input,
+    /// As described.
+    pub out: Output,
+    /// Not used: plans of this operator need none.
+    pub workspace: Output,
+}
+
+/// A tile: a run of one plane's elements and a slice of the cells that they may point to. Pairs are the first and one past the
+/// last.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MaxUnpoolTile {
+    /// The plane, `n * C + c`.
+    pub plane: usize,
+    /// Elements of `indices` and `out`, in the plane's `H * W`.
+    pub elements: [usize; 2],
+    /// Cells of `grad_output`, in the plane's `oH * oW`.
+    pub cells: [usize; 2],
+    /// Whether the tile before made the same elements from an earlier slice.
+    pub accumulates: bool,
+    /// Whether the elements are complete behind it.
+    pub last: bool,
+}
+
+impl MaxUnpoolTile {
+    fn of(_: &Plan, tile: &Tile) -> Self {
+        let Tile { plane, elements, cells, accumulates, last, .. } = *tile;
+        Self { plane, elements, cells, accumulates, last }
+    }
+}
+/// Checks a problem, plans it for a target, and says how many bytes of workspace a run needs. `options` may be NULL.
+/// `workspace_bytes` may be NULL. Takes no data: alignment and overlap are checked by the run.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; the last two are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_plan(
+    desc: *const MaxUnpoolDesc,
+    target: *const Target,
+    options: *const Options,
+    tiling: *mut MaxUnpoolTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::plan(desc, target, options, tiling, workspace_bytes) })
+}
+
+/// Writes a plan as UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
+/// version of the format, the description, the target, the options and a digest. `options` may be NULL.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_store(
+    desc: *const MaxUnpoolDesc,
+    target: *const Target,
+    options: *const Options,
+    bytes: *mut u8,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::store::<MaxUnpoolTiling>(desc, target, options, bytes, len) })
+}
+
+/// Makes the plan of stored bytes again and compares: bytes that were changed, or that this version of the library plans
+/// otherwise, are UBTILE_ERROR_PARAM_INVALID. `len` is UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES. `desc` gets the description; it and
+/// `workspace_bytes` may be NULL. The bytes may start anywhere.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes; the last three are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_load(
+    bytes: *const u8,
+    len: usize,
+    desc: *mut MaxUnpoolDesc,
+    tiling: *mut MaxUnpoolTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::load(bytes, len, desc, tiling, workspace_bytes) })
+}
+
+/// Phases of a plan: all shares of one are complete before the next one begins. 0 without a plan.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_phases(tiling: *const MaxUnpoolTiling) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::phases(tiling) }
+}
+
+/// Shares of a phase, which may run at the same time; 0 where there is no such phase.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_shares(tiling: *const MaxUnpoolTiling, phase: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::shares(tiling, phase) }
+}
+
+/// Tiles of a share. Counting takes time in proportion to them.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_tiles(
+    tiling: *const MaxUnpoolTiling,
+    phase: usize,
+    share: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { held::get(tiling) }.map_or(0, |plan| plan.tiles(phase, share).count())
+}
+
+/// Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+/// is none.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; `info` is written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_tile(
+    tiling: *const MaxUnpoolTiling,
+    phase: usize,
+    share: usize,
+    index: usize,
+    info: *mut MaxUnpoolTile,
+) -> i32 {
+    let describe = || {
+        // SAFETY: the caller's promise.
+        let plan = unsafe { held::get(tiling) }?;
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(info, MaxUnpoolTile::of(plan, &tile)) }
+    };
+    code(describe())
+}
+
+/// Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and
+/// alignment as described to the plan; buffers at least as long as the strides reach. An index outside of the plane is
+/// UBTILE_ERROR_RUNTIME: nothing is read through it, and `out` is 0 there.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the buffers to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
+    tiling: *const MaxUnpoolTiling,
+    level: *const Level,
+    buffers: *const MaxUnpoolBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        // SAFETY: the caller's promise.
+        let inputs = unsafe { inputs(plan, &buffers.grad_output, &buffers.indices, &buffers.out) }?;
+        // SAFETY: the caller's promise, and `out` overlaps nothing.
+        let out = unsafe { buffers.out.bytes()?.values_mut(plan.problem().out_dtype) }?;
+        kernel::run(plan, level, inputs, Outputs { out }, &mut []).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes one share of a phase. Buffers are those of the whole run; of `out` only the share's own elements are written, so
+/// other shares may run at the same time.
+///
+/// # Safety
+/// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_share(
+    tiling: *const MaxUnpoolTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    buffers: *const MaxUnpoolBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        // SAFETY: the caller's promise.
+        let inputs = unsafe { inputs(plan, &buffers.grad_output, &buffers.indices, &buffers.out) }?;
+        let range = plan.share_range(phase, share);
+        // SAFETY: the caller's promise; shares own disjoint elements.
+        let out = unsafe { buffers.out.bytes()?.elements_mut(plan.problem().out_dtype, &range) }?;
+        kernel::run_share(plan, level, phase, share, inputs, Outputs { out }).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes tile number `index` of a share on boxes without gaps: of `grad_output` the slice `cells`, of `indices` and `out` the
+/// run `elements`, which stays while tiles accumulate. Tiles of a share come in order.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_tile(
+    tiling: *const MaxUnpoolTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    index: usize,
+    boxes: *const MaxUnpoolBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        // SAFETY: the caller's promise.
+        let inputs = unsafe { inputs(plan, &boxes.grad_output, &boxes.indices, &boxes.out) }?;
+        // SAFETY: the caller's promise, and `out` overlaps nothing.
+        let out = unsafe { boxes.out.bytes()?.values_mut(plan.problem().out_dtype) }?;
+        kernel::run_tile(plan, level, &tile, inputs, Outputs { out }).map_err(of_run)
+    };
+    code(run())
+}
+
+/// The inputs, which `out` does not overlap.
+///
+/// # Safety
+/// The buffers point to as many bytes as they say.
+unsafe fn inputs<'a>(plan: &Plan, grad_output: &Input, indices: &Input, out: &Output) -> Result<Inputs<'a>, Status> {
+    let (grad_output, indices) = (grad_output.bytes()?, indices.bytes()?);
+    disjoint(&[out.bytes()?], &[grad_output, indices])?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let grad_output = grad_output.values(plan.problem().dtype)?;
+        Ok(Inputs { grad_output, indices: indices.values(plan.problem().index_dtype)? })
+    }
+}

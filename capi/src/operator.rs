@@ -1,0 +1,144 @@
+//! What the functions of all operators do alike: plan, store, load, count.
+
+use ubtile_tiling::{Phase, PlanOptions, Status, TargetSpec};
+
+use crate::held::{self, Held};
+use crate::memory::{read, write};
+use crate::stored::{Described, Digest, Recipe};
+use crate::types::{Options, Outcome, Target};
+
+/// An operator, by the C struct that holds its plan.
+pub(crate) trait Operator: Held {
+    /// What a caller asks for.
+    type Desc: Described;
+
+    /// Bytes of a stored plan.
+    const STORED_BYTES: usize;
+
+    /// Checks and plans.
+    fn make(desc: &Self::Desc, target: &TargetSpec, options: &PlanOptions) -> Result<Self::Value, Status>;
+    /// Bytes of workspace.
+    fn workspace_bytes(plan: &Self::Value) -> usize;
+    /// The phases of a plan.
+    fn phases(plan: &Self::Value) -> impl Iterator<Item = Phase>;
+    /// Adds a plan's decisions to a digest.
+    fn digest(plan: &Self::Value, digest: &mut Digest);
+}
+
+/// # Safety
+/// The pointers are NULL or valid; the last two are written.
+pub(crate) unsafe fn plan<T: Operator>(
+    desc: *const T::Desc,
+    target: *const Target,
+    options: *const Options,
+    tiling: *mut T,
+    workspace_bytes: *mut usize,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    let Recipe { desc, target, options } = unsafe { recipe(desc, target, options) }?;
+    // SAFETY: the caller's promise.
+    unsafe { publish(tiling, workspace_bytes, || T::make(&desc, &target.spec(), &options.spec())) }
+}
+
+/// # Safety
+/// The pointers are NULL or valid, and `bytes` points to `len` bytes to write.
+pub(crate) unsafe fn store<T: Operator>(
+    desc: *const T::Desc,
+    target: *const Target,
+    options: *const Options,
+    bytes: *mut u8,
+    len: usize,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    let recipe = unsafe { recipe(desc, target, options) }?;
+    let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec())?;
+    if bytes.is_null() {
+        return Err(Status::ParamNullptr);
+    }
+    if len < T::STORED_BYTES {
+        return Err(Status::ParamInvalid);
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(bytes, T::STORED_BYTES) };
+    recipe.store(|digest| T::digest(&plan, digest), bytes)
+}
+
+/// # Safety
+/// The pointers are NULL or valid, and `bytes` points to `len` bytes; `desc`, `tiling` and `workspace_bytes` are written.
+pub(crate) unsafe fn load<T: Operator<Desc: Default>>(
+    bytes: *const u8,
+    len: usize,
+    desc: *mut T::Desc,
+    tiling: *mut T,
+    workspace_bytes: *mut usize,
+) -> Outcome {
+    if bytes.is_null() {
+        return Err(Status::ParamNullptr);
+    }
+    if len != T::STORED_BYTES {
+        return Err(Status::ParamInvalid);
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { core::slice::from_raw_parts(bytes, len) };
+    let mut recipe = Recipe { desc: T::Desc::default(), target: Target::default(), options: Options::NONE };
+    let again = || {
+        let (mut digest, want) = recipe.load(bytes)?;
+        let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec())?;
+        T::digest(&plan, &mut digest);
+        digest.equals(want)?;
+        Ok(plan)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { publish(tiling, workspace_bytes, again) }?;
+    // Whoever has the description need not read it.
+    if desc.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { write(desc, recipe.desc) }
+}
+
+/// How many phases there are; 0 without a plan.
+///
+/// # Safety
+/// `tiling` is NULL or valid.
+pub(crate) unsafe fn phases<T: Operator>(tiling: *const T) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { held::get(tiling) }.map_or(0, |plan| T::phases(plan).count())
+}
+
+/// How many shares a phase has; 0 where there is no such phase.
+///
+/// # Safety
+/// `tiling` is NULL or valid.
+pub(crate) unsafe fn shares<T: Operator>(tiling: *const T, phase: usize) -> usize {
+    // SAFETY: the caller's promise.
+    let Ok(plan) = (unsafe { held::get(tiling) }) else { return 0 };
+    T::phases(plan).nth(phase).map_or(0, |phase| phase.shares)
+}
+
+/// # Safety
+/// The pointers are NULL or valid.
+unsafe fn recipe<D: Copy>(desc: *const D, target: *const Target, options: *const Options) -> Result<Recipe<D>, Status> {
+    // SAFETY: the caller's promise.
+    let (desc, target) = unsafe { (*read(desc)?, *read(target)?) };
+    // SAFETY: the caller's promise.
+    let options = if options.is_null() { Options::NONE } else { *unsafe { read(options) }? };
+    Ok(Recipe { desc, target, options })
+}
+
+/// # Safety
+/// The pointers are NULL or valid and are written.
+unsafe fn publish<T: Operator>(
+    tiling: *mut T,
+    workspace_bytes: *mut usize,
+    make: impl FnOnce() -> Result<T::Value, Status>,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe { held::fill(tiling, make) }?;
+    if workspace_bytes.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise, and the plan is there.
+    unsafe { write(workspace_bytes, T::workspace_bytes(held::get(tiling)?)) }
+}

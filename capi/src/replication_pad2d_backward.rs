@@ -1,0 +1,355 @@
+//! ReplicationPad2dBackward for C.
+
+use ubtile_kernels::replication_pad2d_backward::{self as kernel, Inputs, Outputs};
+use ubtile_tiling::replication_pad2d_backward::{Desc, Plan, Tile, check, plan};
+use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
+
+use crate::held::{self, Held};
+use crate::memory::{disjoint, read, write};
+use crate::operator::{self, Operator};
+use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
+use crate::types::{
+    Input, Level, Options, Output, Target, Tensor, code, level as chosen, of_contract, of_plan, of_run,
+};
+
+/// Bytes of a stored plan.
+pub const UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES: usize = 536;
+const _: () = assert!(UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES == stored_bytes(3 * TENSOR_WORDS + 4));
+
+/// A plan. Opaque: filled by `ubtile_replication_pad2d_backward_plan` or `..._load`, may be copied.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ReplicationPadTiling {
+    /// Not to be touched.
+    pub opaque: [usize; 96],
+}
+
+impl Held for ReplicationPadTiling {
+    type Value = Plan;
+}
+const _: () = held::fits::<ReplicationPadTiling>();
+
+impl Operator for ReplicationPadTiling {
+    type Desc = ReplicationPadDesc;
+
+    const STORED_BYTES: usize = UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES;
+
+    fn make(desc: &ReplicationPadDesc, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, Status> {
+        let problem = check(&desc.desc()?, None, Edition::Any).map_err(of_contract)?;
+        plan(&problem, target, options).map_err(of_plan)
+    }
+
+    fn workspace_bytes(plan: &Plan) -> usize {
+        plan.workspace_bytes()
+    }
+
+    fn phases(plan: &Plan) -> impl Iterator<Item = Phase> {
+        plan.phases()
+    }
+
+    fn digest(plan: &Plan, digest: &mut Digest) {
+        digest.plan(plan.phases(), plan.workspace(), plan.choices());
+    }
+}
+
+/// A problem: `grad_input[n, c, h, w]` is the sum of `grad_output[n, c, i, j]` over all `(i, j)` that replication padding copied
+/// from `(h, w)`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplicationPadDesc {
+    /// `[N, C, H + top + bottom, W + left + right]` or without N: f16, bf16, f32, f64, c64 or c128.
+    pub grad_output: Tensor,
+    /// The forward pass' input, `[N, C, H, W]` or without N. Only described, there is no buffer.
+    pub self_tensor: Tensor,
+    /// Of `self`'s shape and dtype.
+    pub grad_input: Tensor,
+    /// `[left, right, top, bottom]`, negative where the forward pass cropped.
+    pub padding: [i64; 4],
+}
+
+impl ReplicationPadDesc {
+    fn desc(&self) -> Result<Desc<'_>, Status> {
+        Ok(Desc {
+            grad_output: self.grad_output.desc()?,
+            self_tensor: self.self_tensor.desc()?,
+            grad_input: self.grad_input.desc()?,
+            padding: &self.padding,
+        })
+    }
+}
+
+impl Described for ReplicationPadDesc {
+    const OPERATOR: u64 = 2;
+
+    fn visit(&mut self, words: &mut impl Words) -> Result<(), Status> {
+        words.tensor(&mut self.grad_output)?;
+        words.tensor(&mut self.self_tensor)?;
+        words.tensor(&mut self.grad_input)?;
+        self.padding.iter_mut().try_for_each(|value| words.signed(value))
+    }
+}
+
+/// The memory of a run: whole tensors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ReplicationPadBuffers {
+    /// As described.
+    pub grad_output: Input,
+    /// As described.
+    pub grad_input: Output,
+    /// Not used: plans of this operator need none.
+    pub workspace: Output,
+}
+
+/// A tile: a box of `grad_input` and what folds into it. Pairs are the first and one past the last.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplicationPadTile {
+    /// Planes, `n * C + c`; several planes are whole ones.
+    pub planes: [usize; 2],
+    /// Rows of the box.
+    pub rows: [usize; 2],
+    /// Columns of the box.
+    pub columns: [usize; 2],
+    /// Rows of `grad_output`.
+    pub source_rows: [usize; 2],
+    /// Columns of `grad_output`.
+    pub source_columns: [usize; 2],
+    /// Whether the sums go on from the tile before.
+    pub accumulates: bool,
+    /// Whether the box is complete behind it, and written.
+    pub last: bool,
+    /// Elements of the box of `grad_output`: `[planes, source rows, source columns]`.
+    pub input_cells: usize,
+    /// Elements of the box of `grad_input`: `[planes, rows, columns]`.
+    pub cells: usize,
+    /// Elements that the sums take: f32, for f64 f64, for complex ones the dtype itself.
+    pub sums: usize,
+}
+
+impl ReplicationPadTile {
+    fn of(_: &Plan, tile: &Tile) -> Self {
+        Self {
+            planes: tile.planes,
+            rows: tile.rows,
+            columns: tile.columns,
+            source_rows: tile.source_rows,
+            source_columns: tile.source_columns,
+            accumulates: tile.accumulates,
+            last: tile.last,
+            input_cells: tile.input_cells(),
+            cells: tile.cells(),
+            sums: tile.sums(),
+        }
+    }
+}
+
+/// The boxes of a tile, without gaps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ReplicationPadBoxes {
+    /// `[planes, source rows, source columns]`.
+    pub grad_output: Input,
+    /// `[planes, rows, columns]`, written where `last` is set.
+    pub grad_input: Output,
+    /// The tile's `sums` elements, stay from a tile to the next; empty where that is 0.
+    pub sums: Output,
+}
+/// Checks a problem, plans it for a target, and says how many bytes of workspace a run needs. `options` may be NULL.
+/// `workspace_bytes` may be NULL. Takes no data: alignment and overlap are checked by the run.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; the last two are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_plan(
+    desc: *const ReplicationPadDesc,
+    target: *const Target,
+    options: *const Options,
+    tiling: *mut ReplicationPadTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::plan(desc, target, options, tiling, workspace_bytes) })
+}
+
+/// Writes a plan as UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
+/// version of the format, the description, the target, the options and a digest. `options` may be NULL.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_store(
+    desc: *const ReplicationPadDesc,
+    target: *const Target,
+    options: *const Options,
+    bytes: *mut u8,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::store::<ReplicationPadTiling>(desc, target, options, bytes, len) })
+}
+
+/// Makes the plan of stored bytes again and compares: bytes that were changed, or that this version of the library plans
+/// otherwise, are UBTILE_ERROR_PARAM_INVALID. `len` is UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES. `desc` gets the description; it and
+/// `workspace_bytes` may be NULL. The bytes may start anywhere.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `bytes` to `len` bytes; the last three are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_load(
+    bytes: *const u8,
+    len: usize,
+    desc: *mut ReplicationPadDesc,
+    tiling: *mut ReplicationPadTiling,
+    workspace_bytes: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    code(unsafe { operator::load(bytes, len, desc, tiling, workspace_bytes) })
+}
+
+/// Phases of a plan: all shares of one are complete before the next one begins. 0 without a plan.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_phases(tiling: *const ReplicationPadTiling) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::phases(tiling) }
+}
+
+/// Shares of a phase, which may run at the same time; 0 where there is no such phase.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_shares(
+    tiling: *const ReplicationPadTiling,
+    phase: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { operator::shares(tiling, phase) }
+}
+
+/// Tiles of a share. Counting takes time in proportion to them.
+///
+/// # Safety
+/// `tiling` is NULL or points to a plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_tiles(
+    tiling: *const ReplicationPadTiling,
+    phase: usize,
+    share: usize,
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { held::get(tiling) }.map_or(0, |plan| plan.tiles(phase, share).count())
+}
+
+/// Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+/// is none.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct; `info` is written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_tile(
+    tiling: *const ReplicationPadTiling,
+    phase: usize,
+    share: usize,
+    index: usize,
+    info: *mut ReplicationPadTile,
+) -> i32 {
+    let describe = || {
+        // SAFETY: the caller's promise.
+        let plan = unsafe { held::get(tiling) }?;
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(info, ReplicationPadTile::of(plan, &tile)) }
+    };
+    code(describe())
+}
+
+/// Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and
+/// alignment as described to the plan; buffers at least as long as the strides reach.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the buffers to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run(
+    tiling: *const ReplicationPadTiling,
+    level: *const Level,
+    buffers: *const ReplicationPadBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        let (grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
+        disjoint(&[grad_input], &[grad_output])?;
+        let dtype = plan.problem().dtype;
+        // SAFETY: the caller's promise, and `grad_input` overlaps nothing.
+        let (inputs, outputs) = unsafe {
+            let inputs = Inputs { grad_output: grad_output.values(dtype)? };
+            (inputs, Outputs { grad_input: grad_input.values_mut(dtype)? })
+        };
+        kernel::run(plan, level, inputs, outputs, &mut []).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes one share of a phase. Buffers are those of the whole run; of `grad_input` only the share's own elements are
+/// written, so other shares may run at the same time.
+///
+/// # Safety
+/// As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run_share(
+    tiling: *const ReplicationPadTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    buffers: *const ReplicationPadBuffers,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        let (grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
+        disjoint(&[grad_input], &[grad_output])?;
+        let (dtype, range) = (plan.problem().dtype, plan.share_range(phase, share));
+        // SAFETY: the caller's promise; shares own disjoint elements.
+        let (inputs, outputs) = unsafe {
+            let inputs = Inputs { grad_output: grad_output.values(dtype)? };
+            (inputs, Outputs { grad_input: grad_input.elements_mut(dtype, &range)? })
+        };
+        kernel::run_share(plan, level, phase, share, inputs, outputs).map_err(of_run)
+    };
+    code(run())
+}
+
+/// Computes tile number `index` of a share on boxes. Tiles of a share come in order.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run_tile(
+    tiling: *const ReplicationPadTiling,
+    level: *const Level,
+    phase: usize,
+    share: usize,
+    index: usize,
+    boxes: *const ReplicationPadBoxes,
+) -> i32 {
+    let run = || {
+        // SAFETY: the caller's promise.
+        let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        let (grad_output, sums) = (boxes.grad_output.bytes()?, boxes.sums.bytes()?);
+        let grad_input = boxes.grad_input.bytes()?;
+        disjoint(&[grad_input, sums], &[grad_output])?;
+        let dtype = plan.problem().dtype;
+        // SAFETY: the caller's promise, and the outputs overlap nothing.
+        let (inputs, outputs, sums) = unsafe {
+            let inputs = Inputs { grad_output: grad_output.values(dtype)? };
+            (inputs, Outputs { grad_input: grad_input.values_mut(dtype)? }, sums.values_mut(plan.sums_dtype())?)
+        };
+        kernel::run_tile(plan, level, &tile, inputs, outputs, sums).map_err(of_run)
+    };
+    code(run())
+}

@@ -18,7 +18,7 @@ static int im2col_example(const char *machine, void (*print)(const char *))
 {
     static const float want[3 * 3] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
     static const size_t columns[] = {1, 4, 4}, image[] = {1, 1, 3, 3};
-    struct ubtile_im2col_backward_desc desc = {
+    ubtile_im2col_backward_desc desc = {
         .input_size = {3, 3}, .kernel_size = {2, 2}, .dilation = {1, 1}, .padding = {0, 0}, .stride = {1, 1}};
     ubtile_target target;
     ubtile_im2col_backward_buffers buffers = {

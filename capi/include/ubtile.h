@@ -152,7 +152,7 @@
 /**
  * A tensor: dtype, shape, and strides in elements. Entries beyond the rank are not looked at.
  */
-struct ubtile_tensor {
+typedef struct ubtile_tensor {
   /**
    * UBTILE_F32, ...
    */
@@ -169,12 +169,12 @@ struct ubtile_tensor {
    * Distance in elements between neighbours along each dimension.
    */
   size_t strides[UBTILE_MAX_RANK];
-};
+} ubtile_tensor;
 
 /**
  * The machine that a plan is for. `ubtile_target_named` fills it.
  */
-struct ubtile_target {
+typedef struct ubtile_target {
   /**
    * Cores that may run shares at the same time, at least 1.
    */
@@ -191,22 +191,22 @@ struct ubtile_target {
    * Bytes that a vector instruction takes at once; 4 where there is none.
    */
   size_t vector_bytes;
-};
+} ubtile_target;
 
 /**
  * A set of vector instructions that this processor has. Opaque; filled by `ubtile_level_detect` and the like.
  */
-struct ubtile_level {
+typedef struct ubtile_level {
   /**
    * Not to be touched.
    */
   size_t opaque[2];
-};
+} ubtile_level;
 
 /**
  * A problem: the gradients of an image and of the grid that says where it was sampled.
  */
-struct ubtile_grid_sampler_2d_backward_desc {
+typedef struct ubtile_grid_sampler_2d_backward_desc {
   /**
    * `[N, C, Ho, Wo]`. All tensors are f16, bf16, f32 or f64, of one dtype.
    */
@@ -243,12 +243,12 @@ struct ubtile_grid_sampler_2d_backward_desc {
    * Whether `input_grad` is wanted, and whether `grid_grad` is.
    */
   bool output_mask[2];
-};
+} ubtile_grid_sampler_2d_backward_desc;
 
 /**
  * What may be asked of a plan.
  */
-struct ubtile_options {
+typedef struct ubtile_options {
   /**
    * Most bytes of workspace, or UBTILE_DEFAULT. 0 always works.
    */
@@ -257,22 +257,22 @@ struct ubtile_options {
    * Bytes of local memory in place of the target's, or UBTILE_DEFAULT.
    */
   size_t local_bytes;
-};
+} ubtile_options;
 
 /**
  * A plan. Opaque: filled by `ubtile_grid_sampler_2d_backward_plan` or `..._load`, may be copied.
  */
-struct ubtile_grid_sampler_2d_backward_tiling {
+typedef struct ubtile_grid_sampler_2d_backward_tiling {
   /**
    * Not to be touched.
    */
   size_t opaque[128];
-};
+} ubtile_grid_sampler_2d_backward_tiling;
 
 /**
  * A tile: a run of points of one image with some of its channels. Pairs are the first and one past the last.
  */
-struct ubtile_grid_sampler_2d_backward_tile_info {
+typedef struct ubtile_grid_sampler_2d_backward_tile_info {
   /**
    * The image.
    */
@@ -305,12 +305,12 @@ struct ubtile_grid_sampler_2d_backward_tile_info {
    * Whether sums of `input_grad` need a box of their own, of f32; else they are made in `input_grad`.
    */
   bool sums_apart;
-};
+} ubtile_grid_sampler_2d_backward_tile_info;
 
 /**
  * Elements to read. NULL with 0 bytes is an empty one.
  */
-struct ubtile_input {
+typedef struct ubtile_input {
   /**
    * The first one.
    */
@@ -319,12 +319,12 @@ struct ubtile_input {
    * Bytes of all, as many as the tensor's strides reach, or more.
    */
   size_t bytes;
-};
+} ubtile_input;
 
 /**
  * Elements to write, or workspace. NULL with 0 bytes is an empty one.
  */
-struct ubtile_output {
+typedef struct ubtile_output {
   /**
    * The first one.
    */
@@ -333,12 +333,12 @@ struct ubtile_output {
    * Bytes of all, as many as the tensor's strides reach, or more.
    */
   size_t bytes;
-};
+} ubtile_output;
 
 /**
  * The memory of a run: whole tensors. An output that is not wanted is not looked at.
  */
-struct ubtile_grid_sampler_2d_backward_buffers {
+typedef struct ubtile_grid_sampler_2d_backward_buffers {
   /**
    * As described.
    */
@@ -363,12 +363,12 @@ struct ubtile_grid_sampler_2d_backward_buffers {
    * As many bytes as the plan says, from any address.
    */
   struct ubtile_output workspace;
-};
+} ubtile_grid_sampler_2d_backward_buffers;
 
 /**
  * The boxes of a tile, without gaps.
  */
-struct ubtile_grid_sampler_2d_backward_boxes {
+typedef struct ubtile_grid_sampler_2d_backward_boxes {
   /**
    * `[channels, points]`.
    */
@@ -398,13 +398,13 @@ struct ubtile_grid_sampler_2d_backward_boxes {
    * channels.
    */
   struct ubtile_output totals;
-};
+} ubtile_grid_sampler_2d_backward_boxes;
 
 /**
  * A problem: `out[n, c, y, x]` is the sum of `grad_output[n, (c * kh + i) * kw + j, a * Lw + b]` over all taps `(i, j)` and
  * windows `(a, b)` that lie there. Pairs are (height, width).
  */
-struct ubtile_im2col_backward_desc {
+typedef struct ubtile_im2col_backward_desc {
   /**
    * `[N, C * kh * kw, L]` or without N: f16, bf16, f32 or f64.
    */
@@ -433,22 +433,22 @@ struct ubtile_im2col_backward_desc {
    * `[sh, sw]`.
    */
   int64_t stride[2];
-};
+} ubtile_im2col_backward_desc;
 
 /**
  * A plan. Opaque: filled by `ubtile_im2col_backward_plan` or `..._load`, may be copied.
  */
-struct ubtile_im2col_backward_tiling {
+typedef struct ubtile_im2col_backward_tiling {
   /**
    * Not to be touched.
    */
   size_t opaque[96];
-};
+} ubtile_im2col_backward_tiling;
 
 /**
  * A tile: a box of one plane of `out` and the windows that reach it. Pairs are the first and one past the last.
  */
-struct ubtile_im2col_backward_tile_info {
+typedef struct ubtile_im2col_backward_tile_info {
   /**
    * The plane, `n * C + c`.
    */
@@ -493,12 +493,12 @@ struct ubtile_im2col_backward_tile_info {
    * Elements of the box of `out`, and of that of the sums: `[rows, columns]`.
    */
   size_t cells;
-};
+} ubtile_im2col_backward_tile_info;
 
 /**
  * The memory of a run: whole tensors.
  */
-struct ubtile_im2col_backward_buffers {
+typedef struct ubtile_im2col_backward_buffers {
   /**
    * As described.
    */
@@ -511,12 +511,12 @@ struct ubtile_im2col_backward_buffers {
    * Not used: plans of this operator need none.
    */
   struct ubtile_output workspace;
-};
+} ubtile_im2col_backward_buffers;
 
 /**
  * The boxes of a tile, without gaps.
  */
-struct ubtile_im2col_backward_boxes {
+typedef struct ubtile_im2col_backward_boxes {
   /**
    * `[kernel rows, kernel columns, window rows, window columns]`; windows that do not exist hold anything finite or not: they
    * are not read.
@@ -530,12 +530,12 @@ struct ubtile_im2col_backward_boxes {
    * `[rows, columns]`, stays while tiles accumulate; empty where `sums_apart` is not set.
    */
   struct ubtile_output sums;
-};
+} ubtile_im2col_backward_boxes;
 
 /**
  * A problem: `out[n, c, i] = grad_output[n, c, indices[n, c, i]]`.
  */
-struct ubtile_max_unpool2d_backward_desc {
+typedef struct ubtile_max_unpool2d_backward_desc {
   /**
    * `[N, C, oH, oW]` or without N: any dtype but the complex ones.
    */
@@ -556,23 +556,23 @@ struct ubtile_max_unpool2d_backward_desc {
    * `[oH, oW]`.
    */
   int64_t output_size[2];
-};
+} ubtile_max_unpool2d_backward_desc;
 
 /**
  * A plan. Opaque: filled by `ubtile_max_unpool2d_backward_plan` or `..._load`, may be copied.
  */
-struct ubtile_max_unpool2d_backward_tiling {
+typedef struct ubtile_max_unpool2d_backward_tiling {
   /**
    * Not to be touched.
    */
   size_t opaque[96];
-};
+} ubtile_max_unpool2d_backward_tiling;
 
 /**
  * A tile: a run of one plane's elements and a slice of the cells that they may point to. Pairs are the first and one past the
  * last.
  */
-struct ubtile_max_unpool2d_backward_tile_info {
+typedef struct ubtile_max_unpool2d_backward_tile_info {
   /**
    * The plane, `n * C + c`.
    */
@@ -593,12 +593,12 @@ struct ubtile_max_unpool2d_backward_tile_info {
    * Whether the elements are complete behind it.
    */
   bool last;
-};
+} ubtile_max_unpool2d_backward_tile_info;
 
 /**
  * The memory of a run: whole tensors.
  */
-struct ubtile_max_unpool2d_backward_buffers {
+typedef struct ubtile_max_unpool2d_backward_buffers {
   /**
    * As described.
    */
@@ -615,13 +615,13 @@ struct ubtile_max_unpool2d_backward_buffers {
    * Not used: plans of this operator need none.
    */
   struct ubtile_output workspace;
-};
+} ubtile_max_unpool2d_backward_buffers;
 
 /**
  * A problem: `grad_input[n, c, h, w]` is the sum of `grad_output[n, c, i, j]` over all `(i, j)` that replication padding copied
  * from `(h, w)`.
  */
-struct ubtile_replication_pad2d_backward_desc {
+typedef struct ubtile_replication_pad2d_backward_desc {
   /**
    * `[N, C, H + top + bottom, W + left + right]` or without N: f16, bf16, f32, f64, c64 or c128.
    */
@@ -638,22 +638,22 @@ struct ubtile_replication_pad2d_backward_desc {
    * `[left, right, top, bottom]`, negative where the forward pass cropped.
    */
   int64_t padding[4];
-};
+} ubtile_replication_pad2d_backward_desc;
 
 /**
  * A plan. Opaque: filled by `ubtile_replication_pad2d_backward_plan` or `..._load`, may be copied.
  */
-struct ubtile_replication_pad2d_backward_tiling {
+typedef struct ubtile_replication_pad2d_backward_tiling {
   /**
    * Not to be touched.
    */
   size_t opaque[96];
-};
+} ubtile_replication_pad2d_backward_tiling;
 
 /**
  * A tile: a box of `grad_input` and what folds into it. Pairs are the first and one past the last.
  */
-struct ubtile_replication_pad2d_backward_tile_info {
+typedef struct ubtile_replication_pad2d_backward_tile_info {
   /**
    * Planes, `n * C + c`; several planes are whole ones.
    */
@@ -694,12 +694,12 @@ struct ubtile_replication_pad2d_backward_tile_info {
    * Elements that the sums take: f32, for f64 f64, for complex ones the dtype itself.
    */
   size_t sums;
-};
+} ubtile_replication_pad2d_backward_tile_info;
 
 /**
  * The memory of a run: whole tensors.
  */
-struct ubtile_replication_pad2d_backward_buffers {
+typedef struct ubtile_replication_pad2d_backward_buffers {
   /**
    * As described.
    */
@@ -712,12 +712,12 @@ struct ubtile_replication_pad2d_backward_buffers {
    * Not used: plans of this operator need none.
    */
   struct ubtile_output workspace;
-};
+} ubtile_replication_pad2d_backward_buffers;
 
 /**
  * The boxes of a tile, without gaps.
  */
-struct ubtile_replication_pad2d_backward_boxes {
+typedef struct ubtile_replication_pad2d_backward_boxes {
   /**
    * `[planes, source rows, source columns]`.
    */
@@ -730,7 +730,7 @@ struct ubtile_replication_pad2d_backward_boxes {
    * The tile's `sums` elements, stay from a tile to the next; empty where that is 0.
    */
   struct ubtile_output sums;
-};
+} ubtile_replication_pad2d_backward_boxes;
 
 #ifdef __cplusplus
 extern "C" {
@@ -964,6 +964,20 @@ int32_t ubtile_im2col_backward_tile(const struct ubtile_im2col_backward_tiling *
                                     size_t share,
                                     size_t index,
                                     struct ubtile_im2col_backward_tile_info *info);
+
+/**
+ * Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
+ * row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist.
+ *
+ * # Safety
+ * Each pointer is NULL or points to its struct, `first` to two numbers, which are written.
+ */
+int32_t ubtile_im2col_backward_first_window(const struct ubtile_im2col_backward_tiling *tiling,
+                                            size_t phase,
+                                            size_t share,
+                                            size_t index,
+                                            const size_t (*tap)[2],
+                                            int64_t (*first)[2]);
 
 /**
  * Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and

@@ -281,6 +281,30 @@ pub unsafe extern "C" fn ubtile_im2col_backward_tile(
     code(describe())
 }
 
+/// Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
+/// row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist.
+///
+/// # Safety
+/// Each pointer is NULL or points to its struct, `first` to two numbers, which are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubtile_im2col_backward_first_window(
+    tiling: *const Im2colTiling,
+    phase: usize,
+    share: usize,
+    index: usize,
+    tap: *const [usize; 2],
+    first: *mut [i64; 2],
+) -> i32 {
+    let find = || {
+        // SAFETY: the caller's promise.
+        let (plan, tap) = unsafe { (held::get(tiling)?, *read(tap)?) };
+        let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(first, plan.first_window(&tile, tap).map(|window| window as i64)) }
+    };
+    code(find())
+}
+
 /// Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and
 /// alignment as described to the plan; buffers at least as long as the strides reach.
 ///

@@ -83,7 +83,9 @@ pub(crate) unsafe fn load<T: Operator<Desc: Default>>(
     let mut recipe = Recipe { desc: T::Desc::default(), target: Target::default(), options: Options::NONE };
     let again = || {
         let (mut digest, want) = recipe.load(bytes)?;
-        let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec())?;
+        // What was stored had a plan, so bytes without one are damaged.
+        let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec());
+        let plan = plan.map_err(|_| Status::ParamInvalid)?;
         T::digest(&plan, &mut digest);
         digest.equals(want)?;
         Ok(plan)

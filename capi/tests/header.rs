@@ -13,5 +13,8 @@ fn the_header_is_that_of_the_sources() {
         std::fs::write(&path, &made).unwrap();
     }
     let there = std::fs::read_to_string(&path).unwrap();
-    assert!(made == there, "include/ubtile.h is stale: UBTILE_BLESS=1 cargo test -p ubtile-capi --test header writes it");
+    assert!(
+        made == there,
+        "include/ubtile.h is stale: UBTILE_BLESS=1 cargo test -p ubtile-capi --test header writes it"
+    );
 }

@@ -68,20 +68,23 @@ impl<'a> Values<'a> {
     /// an element.
     #[must_use]
     pub fn from_bytes(dtype: Dtype, bytes: &'a [u8]) -> Option<Self> {
-        use bytemuck::try_cast_slice as cast;
+        fn cast<T: bytemuck::Pod>(bytes: &[u8]) -> Option<&[T]> {
+            // No elements are aligned wherever they are.
+            if bytes.is_empty() { Some(&[]) } else { bytemuck::try_cast_slice(bytes).ok() }
+        }
         Some(match dtype {
-            Dtype::F16 => Self::F16(cast(bytes).ok()?),
-            Dtype::Bf16 => Self::Bf16(cast(bytes).ok()?),
-            Dtype::F32 => Self::F32(cast(bytes).ok()?),
-            Dtype::F64 => Self::F64(cast(bytes).ok()?),
-            Dtype::I8 => Self::I8(cast(bytes).ok()?),
+            Dtype::F16 => Self::F16(cast(bytes)?),
+            Dtype::Bf16 => Self::Bf16(cast(bytes)?),
+            Dtype::F32 => Self::F32(cast(bytes)?),
+            Dtype::F64 => Self::F64(cast(bytes)?),
+            Dtype::I8 => Self::I8(cast(bytes)?),
             Dtype::U8 => Self::U8(bytes),
-            Dtype::I16 => Self::I16(cast(bytes).ok()?),
-            Dtype::I32 => Self::I32(cast(bytes).ok()?),
-            Dtype::I64 => Self::I64(cast(bytes).ok()?),
+            Dtype::I16 => Self::I16(cast(bytes)?),
+            Dtype::I32 => Self::I32(cast(bytes)?),
+            Dtype::I64 => Self::I64(cast(bytes)?),
             Dtype::Bool => Self::Bool(bytes),
-            Dtype::C64 => Self::C64(cast(bytes).ok()?),
-            Dtype::C128 => Self::C128(cast(bytes).ok()?),
+            Dtype::C64 => Self::C64(cast(bytes)?),
+            Dtype::C128 => Self::C128(cast(bytes)?),
         })
     }
 
@@ -171,20 +174,22 @@ impl<'a> ValuesMut<'a> {
     /// an element.
     #[must_use]
     pub fn from_bytes(dtype: Dtype, bytes: &'a mut [u8]) -> Option<Self> {
-        use bytemuck::try_cast_slice_mut as cast;
+        fn cast<T: bytemuck::Pod>(bytes: &mut [u8]) -> Option<&mut [T]> {
+            if bytes.is_empty() { Some(&mut []) } else { bytemuck::try_cast_slice_mut(bytes).ok() }
+        }
         Some(match dtype {
-            Dtype::F16 => Self::F16(cast(bytes).ok()?),
-            Dtype::Bf16 => Self::Bf16(cast(bytes).ok()?),
-            Dtype::F32 => Self::F32(cast(bytes).ok()?),
-            Dtype::F64 => Self::F64(cast(bytes).ok()?),
-            Dtype::I8 => Self::I8(cast(bytes).ok()?),
+            Dtype::F16 => Self::F16(cast(bytes)?),
+            Dtype::Bf16 => Self::Bf16(cast(bytes)?),
+            Dtype::F32 => Self::F32(cast(bytes)?),
+            Dtype::F64 => Self::F64(cast(bytes)?),
+            Dtype::I8 => Self::I8(cast(bytes)?),
             Dtype::U8 => Self::U8(bytes),
-            Dtype::I16 => Self::I16(cast(bytes).ok()?),
-            Dtype::I32 => Self::I32(cast(bytes).ok()?),
-            Dtype::I64 => Self::I64(cast(bytes).ok()?),
+            Dtype::I16 => Self::I16(cast(bytes)?),
+            Dtype::I32 => Self::I32(cast(bytes)?),
+            Dtype::I64 => Self::I64(cast(bytes)?),
             Dtype::Bool => Self::Bool(bytes),
-            Dtype::C64 => Self::C64(cast(bytes).ok()?),
-            Dtype::C128 => Self::C128(cast(bytes).ok()?),
+            Dtype::C64 => Self::C64(cast(bytes)?),
+            Dtype::C128 => Self::C128(cast(bytes)?),
         })
     }
 

@@ -442,7 +442,7 @@ typedef struct ubtile_im2col_backward_tiling {
   /**
    * Not to be touched.
    */
-  size_t opaque[96];
+  size_t opaque[128];
 } ubtile_im2col_backward_tiling;
 
 /**
@@ -565,7 +565,7 @@ typedef struct ubtile_max_unpool2d_backward_tiling {
   /**
    * Not to be touched.
    */
-  size_t opaque[96];
+  size_t opaque[128];
 } ubtile_max_unpool2d_backward_tiling;
 
 /**
@@ -647,7 +647,7 @@ typedef struct ubtile_replication_pad2d_backward_tiling {
   /**
    * Not to be touched.
    */
-  size_t opaque[96];
+  size_t opaque[128];
 } ubtile_replication_pad2d_backward_tiling;
 
 /**

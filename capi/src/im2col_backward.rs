@@ -21,7 +21,7 @@ const _: () = assert!(UBTILE_IM2COL_BACKWARD_STORED_BYTES == stored_bytes(2 * TE
 #[derive(Clone, Copy, Debug)]
 pub struct Im2colTiling {
     /// Not to be touched.
-    pub opaque: [usize; 96],
+    pub opaque: [usize; 128],
 }
 
 impl Held for Im2colTiling {

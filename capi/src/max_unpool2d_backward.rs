@@ -21,7 +21,7 @@ const _: () = assert!(UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES == stored_bytes(
 #[derive(Clone, Copy, Debug)]
 pub struct MaxUnpoolTiling {
     /// Not to be touched.
-    pub opaque: [usize; 96],
+    pub opaque: [usize; 128],
 }
 
 impl Held for MaxUnpoolTiling {

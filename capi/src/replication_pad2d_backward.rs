@@ -21,7 +21,7 @@ const _: () = assert!(UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES == stored_b
 #[derive(Clone, Copy, Debug)]
 pub struct ReplicationPadTiling {
     /// Not to be touched.
-    pub opaque: [usize; 96],
+    pub opaque: [usize; 128],
 }
 
 impl Held for ReplicationPadTiling {

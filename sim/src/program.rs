@@ -52,7 +52,8 @@ pub use instruction::{
 pub use isa::{Field, Limits, Missing};
 pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};
 pub use source::{
-    Buffer, BufferId, Content, For, If, Node, NodeId, Register, Role, Source, Statement, Tensor, TensorId, Tile, visit,
+    Buffer, BufferId, Content, For, If, Node, NodeId, Position, Register, Role, Source, Statement, Tensor, TensorId,
+    Tile, visit,
 };
 pub use step::{
     Action, FlagAt, GlobalAt, LocalAt, MoveStep, OperandAt, PadBytes, PlaceAt, ReadStep, RowsAt, Step, Transfer,
@@ -70,6 +71,8 @@ pub struct Program {
     source: Source,
     limits: Limits,
     code: Vec<code::Op>,
+    /// Of each node, where a text says it.
+    positions: Vec<Position>,
 }
 
 impl Program {
@@ -80,7 +83,19 @@ impl Program {
     pub fn new(source: Source, soc: &Soc) -> Result<Self, ProgramError> {
         let limits = check::check(&source, soc)?;
         let code = code::flatten(&source.body);
-        Ok(Self { source, limits, code })
+        Ok(Self { source, limits, code, positions: Vec::new() })
+    }
+
+    /// The same program, whose nodes stand at these positions of a text.
+    pub(crate) fn from_text(self, positions: Vec<Position>) -> Self {
+        Self { positions, ..self }
+    }
+
+    /// Where a node stands, for people: a line of its text, or a number where there is no text.
+    #[must_use]
+    pub fn locate(&self, NodeId(node): NodeId) -> String {
+        let position = self.positions.get(node as usize);
+        position.map_or_else(|| format!("statement {node}"), Position::to_string)
     }
 
     /// What it says.

@@ -12,22 +12,8 @@ use std::fmt;
 use crate::product::Soc;
 use crate::program::{At, NodeId, Program, ProgramError, Source};
 
+pub use crate::program::Position;
 pub use print::{describe, print};
-
-/// A place in a text; both numbers count from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// The line.
-    pub line: u32,
-    /// The character of the line.
-    pub column: u32,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
 
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +68,7 @@ pub fn parse(text: &str, soc: &Soc) -> Result<(Program, Positions), TextError> {
     let (source, positions) = parse_source(text)?;
     let located = |e: ProgramError| TextError { position: positions.of(e.at), problem: e.problem.to_string() };
     let program = Program::new(source, soc).map_err(located)?;
-    Ok((program, positions))
+    Ok((program.from_text(positions.nodes.clone()), positions))
 }
 
 /// Reads a program without a look at what it means.

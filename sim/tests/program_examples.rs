@@ -89,6 +89,20 @@ fn values_in_program_order() {
     }
 }
 
+/// What the page shows are these files, whole, and every file is on it or named there.
+#[test]
+fn the_documentation_shows_them() {
+    let page = include_str!("../../docs/tile-programs.md");
+    let shown: Vec<&str> = page.split("```tile\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    for text in &shown {
+        assert!(EXAMPLES.iter().any(|(_, example)| example == text), "{text}");
+    }
+    for (name, _) in EXAMPLES {
+        assert!(page.contains(name), "{name}");
+    }
+    assert_eq!(shown.len(), EXAMPLES.len() - 1);
+}
+
 #[test]
 fn written_programs_are_the_same() {
     for (name, text) in EXAMPLES {

@@ -318,8 +318,8 @@ fn who_waits_for_ever_is_named() {
     let (program, halt) = halt("cores 2\nif core > 0 {\n  wait_flag v mte2 3\n}\nsync_all hard\n");
     assert_eq!(
         halt.describe(&program),
-        "nothing can go on: core 0, s at statement 2: sync_all hard; core 1, s at statement 2: sync_all hard; \
-         core 1, mte2 at statement 1: wait_flag v mte2 3"
+        "nothing can go on: core 0, s at line 5, column 1: sync_all hard; core 1, s at line 5, column 1: sync_all hard; \
+         core 1, mte2 at line 3, column 3: wait_flag v mte2 3"
     );
 }
 
@@ -332,31 +332,31 @@ fn faults_name_the_number_and_its_range() {
     for (text, expected) in [
         (
             "cores 2\nub a: 256\nlet n = core + 255\nadds.f32 a[0](0), a[0](0), 1.0 repeat n\n",
-            "core 1, statement 1: repeat is 256, and takes 0 to 255",
+            "core 1, line 4, column 1: repeat is 256, and takes 0 to 255",
         ),
         (
             "cores 1\nub a: 256\nfor i in 0..3 {\n  dup.f32 a[128*i], 1.0 lanes 32\n}\n",
-            "core 0, statement 1: reaches bytes 256 to 384 of a, of which a slot has 256",
+            "core 0, line 4, column 3: reaches bytes 256 to 384 of a, of which a slot has 256",
         ),
         (
             "cores 1\nub a: 256 slots 2\ndup.f32 a[0; 0], 1.0 count 65\n",
-            "core 0, statement 0: reaches bytes 256 to 260 of a, of which a slot has 256",
+            "core 0, line 3, column 1: reaches bytes 256 to 260 of a, of which a slot has 256",
         ),
         (
             "cores 1\nub a: 256\nlet n = 4\ndup.f32 a[n], 1.0 lanes 8\n",
-            "core 0, statement 1: address 4 of the UB, in a, is no multiple of 32",
+            "core 0, line 4, column 1: address 4 of the UB, in a, is no multiple of 32",
         ),
         (
             "cores 3\ntensor x: f32[8] in\nub a: 256\nload_pad a[0], x[16*core] bytes 4\n",
-            "core 2, statement 0: reaches bytes 32 to 36 of x, which has 32",
+            "core 2, line 4, column 1: reaches bytes 32 to 36 of x, which has 32",
         ),
         (
             "cores 1\nset_flag v mte2 1\nset_flag v mte2 1\n",
-            "core 0, statement 1: flag v mte2 1 is set again before anybody waited for it",
+            "core 0, line 3, column 1: flag v mte2 1 is set again before anybody waited for it",
         ),
         (
             "cores 1\nub a: 64 slots 2\nlet s = 2\ndup.f32 a[s; 0], 1.0 lanes 8\n",
-            "core 0, statement 1: slot is 2, and takes 0 to 1",
+            "core 0, line 4, column 1: slot is 2, and takes 0 to 1",
         ),
     ] {
         assert_eq!(described(text), expected, "{text}");

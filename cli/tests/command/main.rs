@@ -6,6 +6,7 @@ mod fuzz;
 mod plan;
 mod plan_soc;
 mod products;
+mod programs;
 mod run;
 mod tables;
 

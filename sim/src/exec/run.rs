@@ -36,7 +36,7 @@ impl Halt {
             Self::Deadlock(waiting) => {
                 let wait = |(core, pipe, node): &(u32, Pipe, NodeId)| {
                     let line = crate::text::describe(program.source(), *node);
-                    format!("core {core}, {} at statement {}: {line}", pipe.name(), node.0)
+                    format!("core {core}, {} at {}: {line}", pipe.name(), program.locate(*node))
                 };
                 let some = waiting.iter().take(4).map(wait).collect::<Vec<_>>().join("; ");
                 let more = waiting.len().saturating_sub(4);

@@ -100,7 +100,7 @@ impl Fault {
             }
             FaultKind::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
         };
-        format!("core {}, statement {}: {what}", self.core, self.node.0)
+        format!("core {}, {}: {what}", self.core, program.locate(self.node))
     }
 }
 

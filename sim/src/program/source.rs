@@ -1,5 +1,7 @@
 //! A program as somebody writes it: plain data that can say anything, until [`Program`](super::Program) has checked it.
 
+use std::fmt;
+
 use ubtile_tiling::Dtype;
 
 use super::expr::{Expr, Reg};
@@ -205,6 +207,21 @@ pub struct Tile {
 /// A loop, condition, tile or instruction by its position in the text: outer ones before inner ones, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
+
+/// A place in a text; both numbers count from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The character of the line.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
 
 /// Calls `visit` for each node in the order of [`NodeId`].
 pub fn visit<'a>(body: &'a [Node], visit_one: &mut impl FnMut(NodeId, &'a Node)) {

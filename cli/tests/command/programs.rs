@@ -1,0 +1,107 @@
+//! Tile programs: what they compute, how they print, and what is wrong with them.
+
+use std::fs;
+use std::path::Path;
+
+use bytemuck::cast_slice;
+use half::f16;
+use ubtile_testkit::Data;
+use ubtile_tiling::{Dtype, TensorDesc};
+
+use super::{files, json, ok, output, refuses};
+
+fn example(folder: &Path, name: &str) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/examples").join(name);
+    fs::copy(from, folder.join(name)).unwrap();
+}
+
+fn tensor(dtype: Dtype, shape: &[usize], value: impl Fn(usize) -> f32) -> Data {
+    let mut data = Data::filled(TensorDesc::contiguous(dtype, shape).unwrap(), 0);
+    let size = dtype.size();
+    for (i, bytes) in data.bytes_mut().chunks_exact_mut(size).enumerate() {
+        match dtype {
+            Dtype::F16 => bytes.copy_from_slice(&f16::from_f32(value(i)).to_le_bytes()),
+            _ => bytes.copy_from_slice(&value(i).to_le_bytes()),
+        }
+    }
+    data
+}
+
+#[test]
+fn runs_on_tensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "strided_copy.tile");
+    let x = tensor(Dtype::F16, &[64, 128], |i| i as f32);
+    files::write(&folder.join("in.npz"), &[("x", &x), ("other", &x)]);
+    let report = json(folder, "sim --program strided_copy.tile --in in.npz --out out.npz");
+    let window = 48 * 96 * 2;
+    assert_eq!((report["gm_read_bytes"].as_u64(), report["gm_write_bytes"].as_u64()), (Some(window), Some(window)));
+    assert_eq!((&report["soc"], &report["cores"]), (&"Ascend910B1".into(), &2.into()));
+    assert_eq!(report["outputs"][0]["shape"], serde_json::json!([48, 96]));
+    assert_eq!(files::list(&folder.join("out.npz")), ["z"]);
+    let z = files::read(&folder.join("out.npz"), "z");
+    let (x, z) = (cast_slice::<u8, u16>(x.bytes()), cast_slice::<u8, u16>(z.bytes()));
+    for (row, line) in z.chunks_exact(96).enumerate() {
+        assert_eq!(line, &x[(row + 8) * 128 + 16..][..96], "{row}");
+    }
+    let text = ok(folder, "sim --program strided_copy.tile --in in.npz --out out.safetensors --soc Ascend310P3");
+    assert!(text.contains("strided_copy.tile on 2 cores of Ascend310P3: 3072 bytes of UB"), "{text}");
+}
+
+#[test]
+fn what_is_printed_is_the_same_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for name in ["add_double_buffer.tile", "gather_rows.tile"] {
+        example(folder, name);
+        let text = ok(folder, &format!("disasm --program {name}"));
+        fs::write(folder.join("again.tile"), &text).unwrap();
+        assert_eq!(ok(folder, "disasm --program again.tile"), text);
+        let report = json(folder, &format!("disasm --program {name}"));
+        assert_eq!(report["text"], text);
+    }
+}
+
+#[test]
+fn unusable_programs_and_tensors_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_tail.tile");
+    let x = tensor(Dtype::F32, &[10001], |i| i as f32);
+    files::write(&folder.join("x.npz"), &[("x", &x)]);
+    files::write(&folder.join("short.npz"), &[("x", &x), ("y", &tensor(Dtype::F32, &[10000], |_| 0.0))]);
+    files::write(&folder.join("f16.npz"), &[("x", &x), ("y", &tensor(Dtype::F16, &[10001], |_| 0.0))]);
+    let sim = |rest: &str| format!("sim --program add_tail.tile --out out.npz {rest}");
+    for (args, code, line) in [
+        (sim(""), 2, "--in FILE is needed: the program reads x"),
+        (sim("--in x.npz"), 3, "x.npz: y is missing"),
+        (sim("--in short.npz"), 3, "short.npz: y is f32 [10000], and the program reads f32 [10001]"),
+        (sim("--in f16.npz"), 3, "f16.npz: y is f16 [10001], and the program reads f32 [10001]"),
+        (
+            sim("--in x.npz --soc Ascend910A"),
+            3,
+            "add_tail.tile: line 20, column 5: Ascend910A has no copy of single bytes",
+        ),
+        ("disasm --program none.tile".into(), 3, "none.tile: No such file or directory (os error 2)"),
+    ] {
+        refuses(folder, &args, code, line);
+        assert!(!folder.join("out.npz").exists());
+    }
+    for (text, line) in [
+        ("cores 1\nlod\n", "p.tile: line 2, column 1: expected a declaration or an instruction, found `lod`"),
+        (
+            "cores 1\nwait_flag v mte2 0\n",
+            "p.tile: nothing can go on: core 0, mte2 at line 2, column 1: wait_flag v mte2 0",
+        ),
+        (
+            "cores 1\ntensor z: f32[8] out\nub a: 32\nstore z[32], a[0] bytes 32\n",
+            "p.tile: core 0, line 4, column 1: reaches bytes 32 to 64 of z, which has 32",
+        ),
+        ("cores 1\ntensor z: u8[1000000000000000000] out\n", "p.tile: needs more memory than there is"),
+    ] {
+        fs::write(folder.join("p.tile"), text).unwrap();
+        refuses(folder, "sim --program p.tile --out out.npz", 3, line);
+    }
+    assert_eq!(output(folder, "sim --program p.tile").status.code(), Some(2));
+}

@@ -87,7 +87,7 @@ impl Program {
     }
 
     /// The same program, whose nodes stand at these positions of a text.
-    pub(crate) fn from_text(self, positions: Vec<Position>) -> Self {
+    pub(crate) fn with_positions(self, positions: Vec<Position>) -> Self {
         Self { positions, ..self }
     }
 

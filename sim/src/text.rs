@@ -68,7 +68,7 @@ pub fn parse(text: &str, soc: &Soc) -> Result<(Program, Positions), TextError> {
     let (source, positions) = parse_source(text)?;
     let located = |e: ProgramError| TextError { position: positions.of(e.at), problem: e.problem.to_string() };
     let program = Program::new(source, soc).map_err(located)?;
-    Ok((program.from_text(positions.nodes.clone()), positions))
+    Ok((program.with_positions(positions.nodes.clone()), positions))
 }
 
 /// Reads a program without a look at what it means.

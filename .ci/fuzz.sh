@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with AddressSanitizer and runs each for some thousand executions: long enough to meet every rule and
-# every kernel, short enough for a gate. To search for longer, or to look at a finding:
+# every kernel, short enough for a gate. To search for longer, each target for so many seconds:
 #
-#   RUSTC_BOOTSTRAP=1 cargo fuzz run TARGET
+#   .ci/fuzz.sh 3600
+#
+# What earlier runs have found worth keeping lies in fuzz/corpus (not in git), small cases of every kind in fuzz/seeds; both are
+# tried first. To look at a finding:
+#
 #   RUSTC_BOOTSTRAP=1 cargo fuzz fmt TARGET fuzz/artifacts/TARGET/...
-#
-# What earlier runs have found worth keeping lies in fuzz/corpus and is tried first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-declare -A runs=([contract]=20000 [plan]=4000 [kernels]=6000)
+declare -A runs=([contract]=20000 [plan]=4000 [kernels]=6000 [readers]=20000)
 
 # Whether the descriptions that the targets are fed with are mostly legal, else they test nothing.
 cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -22,8 +24,15 @@ command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 export RUSTC_BOOTSTRAP=1
 cargo fuzz build
 for target in $(cargo fuzz list); do
-    echo "fuzz: $target, ${runs[$target]} executions"
-    # A thread that has just ended can look like a leak.
-    cargo fuzz run "$target" -- -runs="${runs[$target]}" -max_len=512 -len_control=0 -timeout=20 -detect_leaks=0 \
-        -verbosity=0
+    if [ $# -gt 0 ]; then
+        limit="-max_total_time=$1"
+    else
+        limit="-runs=${runs[$target]}"
+    fi
+    mkdir -p "fuzz/corpus/$target" "fuzz/seeds/$target"
+    echo "fuzz: $target, $limit"
+    # A thread that has just ended can look like a leak. Files are longer than descriptions.
+    length=$([ "$target" = readers ] && echo 4096 || echo 512)
+    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- "$limit" -max_len="$length" -len_control=0 \
+        -timeout=20 -detect_leaks=0 -verbosity=0 -print_final_stats=1
 done

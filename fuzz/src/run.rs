@@ -1,5 +1,6 @@
 //! Running a plan on random data, any way that must not matter.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use arbitrary::{Result, Unstructured};
@@ -7,7 +8,7 @@ use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::Expected;
 use ubtile_testkit::{Data, Fill, bits_equal, compare};
-use ubtile_tiling::{PlanOptions, TargetSpec};
+use ubtile_tiling::{Dtype, PlanOptions, TargetSpec, TensorDesc};
 
 use crate::plan;
 
@@ -15,6 +16,17 @@ pub mod grid_sampler_2d_backward;
 pub mod im2col_backward;
 pub mod max_unpool2d_backward;
 pub mod replication_pad2d_backward;
+
+/// Which function of the kernels is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// `run_parallel`.
+    Whole,
+    /// `run_share`, the last share first.
+    Shares,
+    /// `run_tile` on boxes of its own, as a device would.
+    Tiles,
+}
 
 /// Everything that the result of a run must not depend on, and the data that it may.
 #[derive(Clone, Debug)]
@@ -29,6 +41,8 @@ pub struct Setup {
     pub options: PlanOptions,
     /// Instruction set.
     pub level: Level,
+    /// Which function.
+    pub entry: Entry,
     /// How many threads run the shares.
     pub threads: usize,
     /// Bytes from an aligned address to the workspace.
@@ -45,6 +59,7 @@ impl Setup {
             target: plan::target(u)?,
             options: plan::options(u)?,
             level: *u.choose(&levels)?,
+            entry: *u.choose(&[Entry::Whole, Entry::Shares, Entry::Tiles])?,
             threads: u.int_in_range(1..=3)?,
             misalignment: u.int_in_range(0..=64)?,
         })
@@ -57,6 +72,7 @@ impl Setup {
             target: TargetSpec::host(1),
             options: PlanOptions::default(),
             level: Level::scalar(),
+            entry: Entry::Whole,
             threads: 1,
             misalignment: 0,
             ..self.clone()
@@ -122,6 +138,29 @@ pub fn values(data: &Data) -> Values<'_> {
 #[must_use]
 pub fn values_mut(data: &mut Data) -> ValuesMut<'_> {
     ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).expect("a whole number of aligned elements")
+}
+
+/// Some of a tensor's elements as the kernels write them.
+#[must_use]
+pub fn part(data: &mut Data, elements: Range<usize>) -> ValuesMut<'_> {
+    let (dtype, size) = (data.dtype(), data.dtype().size());
+    let bytes = &mut data.bytes_mut()[elements.start * size..elements.end * size];
+    ValuesMut::from_bytes(dtype, bytes).expect("a whole number of aligned elements")
+}
+
+/// A box without gaps, poisoned.
+#[must_use]
+pub fn boxed(dtype: Dtype, elements: usize) -> Data {
+    Data::filled(TensorDesc::contiguous(dtype, &[elements]).expect("one dimension"), POISON)
+}
+
+/// Copies elements between tensors of one dtype, given by their offsets in elements.
+pub fn copy(from: &Data, to: &mut Data, pairs: impl Iterator<Item = (usize, usize)>) {
+    let size = from.dtype().size();
+    for (source, target) in pairs {
+        let element = &from.bytes()[source * size..][..size];
+        to.bytes_mut()[target * size..][..size].copy_from_slice(element);
+    }
 }
 
 /// Whether a run has given a result; the one failure that is allowed is a dtype that the kernels do not compute.

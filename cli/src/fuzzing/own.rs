@@ -52,10 +52,7 @@ fn try_case(case: &Case) -> Verdict {
 
 /// The outputs by name; `None` where there is no such plan.
 fn run(case: &Case, way: Way) -> Option<Result<Vec<(Tensor, Data)>, Failure>> {
-    let plan = match ubtile_tiling::plan(&case.problem, &TargetSpec::host(way.cores), &way.options) {
-        Ok(plan) => plan,
-        Err(_) => return None,
-    };
+    let plan = ubtile_tiling::plan(&case.problem, &TargetSpec::host(way.cores), &way.options).ok()?;
     let slots: Vec<_> = case.problem.tensors().collect();
     let mut outputs: Vec<(TensorSlot, Data)> =
         slots.iter().filter(|slot| slot.output).map(|slot| (*slot, output(Some(*slot)))).collect();

@@ -1,11 +1,16 @@
 //! Runs of GridSampler2DBackward.
 
-use ubtile_kernels::grid_sampler_2d_backward::{Inputs, Outputs, run_parallel};
+use ubtile_kernels::RunError;
+use ubtile_kernels::grid_sampler_2d_backward::{
+    Inputs, Outputs, ShareMemory, TileBoxes, run_parallel, run_share, run_tile,
+};
+use ubtile_testkit::problems::POISON;
 use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
-use ubtile_tiling::grid_sampler_2d_backward::{Problem, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{Setup, Threads, is_built, judge, values, values_mut};
+use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, values, values_mut};
+use crate::plan::offset;
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup, coordinates: Coordinates) {
@@ -22,17 +27,103 @@ pub fn check(problem: &Problem, setup: &Setup, coordinates: Coordinates) {
 }
 
 /// The gradients of image and grid; one that is not wanted is empty.
-fn run(problem: &Problem, setup: &Setup, inputs: &reference::grid_sampler_2d_backward::Inputs) -> Option<[Data; 2]> {
+fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let output = |tensor| match problem.slot(tensor) {
         Some(slot) => problems::output(Some(slot)),
         None => Data::filled(TensorDesc::contiguous(Dtype::F32, &[0]).expect("one dimension"), 0),
     };
-    let [mut input_grad, mut grid_grad] = [Tensor::InputGrad, Tensor::GridGrad].map(output);
-    let mut workspace = setup.workspace(plan.workspace_bytes());
-    let inputs =
-        Inputs { grad_output: values(&inputs.grad_output), input: values(&inputs.input), grid: values(&inputs.grid) };
-    let outputs = Outputs { input_grad: values_mut(&mut input_grad), grid_grad: values_mut(&mut grid_grad) };
-    let result = run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes());
-    is_built(result).then_some([input_grad, grid_grad])
+    let mut outputs = [Tensor::InputGrad, Tensor::GridGrad].map(output);
+    let inputs = Inputs {
+        grad_output: values(&tensors.grad_output),
+        input: values(&tensors.input),
+        grid: values(&tensors.grid),
+    };
+    let result = match setup.entry {
+        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, tensors, &mut outputs),
+        Entry::Shares => by_shares(&plan, setup, inputs, &mut outputs),
+        _ => {
+            let mut workspace = setup.workspace(plan.workspace_bytes());
+            let [input_grad, grid_grad] = &mut outputs;
+            let outputs = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+            run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
+        }
+    };
+    is_built(result).then_some(outputs)
+}
+
+fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data; 2]) -> Result<(), RunError> {
+    let mut workspace = vec![POISON; plan.workspace_bytes()];
+    let aligned = |bytes: &[u8]| {
+        let mut copy = boxed(Dtype::U8, bytes.len());
+        copy.bytes_mut().copy_from_slice(bytes);
+        copy
+    };
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        for share in (0..shares).rev() {
+            let parts = plan.share_workspace(phase, share);
+            let [mut scratch, mut write, read] =
+                [parts.scratch, parts.write.clone(), parts.read].map(|range| aligned(&workspace[range]));
+            let memory = ShareMemory { scratch: scratch.bytes_mut(), write: write.bytes_mut(), read: read.bytes() };
+            let range = plan.share_range(phase, share);
+            let [input_grad, grid_grad] = &mut *outputs;
+            let outputs =
+                Outputs { input_grad: part(input_grad, range.input_grad), grid_grad: part(grid_grad, range.grid_grad) };
+            run_share(plan, setup.level, phase, share, inputs, outputs, memory)?;
+            workspace[parts.write].copy_from_slice(write.bytes());
+        }
+    }
+    Ok(())
+}
+
+type Tensors = reference::grid_sampler_2d_backward::Inputs;
+
+fn by_tiles(plan: &Plan, setup: &Setup, tensors: &Tensors, outputs: &mut [Data; 2]) -> Result<(), RunError> {
+    let p = plan.problem();
+    let (sums, points, pixels) = (plan.sums_dtype(), p.ho * p.wo, p.hi * p.wi);
+    let mut totals: Vec<_> = (0..p.n).map(|_| boxed(sums, 2 * points)).collect();
+    let (compute, phase) =
+        plan.phases().enumerate().find(|(_, phase)| phase.name == "compute").expect("there is something to compute");
+    let pair = |image: usize, i: usize, strides| offset([image, i / 2 / p.wo, i / 2 % p.wo, i % 2], strides);
+    for share in 0..phase.shares {
+        let (mut planes, mut plane_sums) = (boxed(p.dtype, 0), boxed(sums, 0));
+        for (number, tile) in plan.tiles(compute, share).enumerate() {
+            let (image, [c0, c1], [p0, p1], [y0, y1]) = (tile.image, tile.channels, tile.points, tile.rows);
+            let (width, rows) = (p1 - p0, (y1 - y0) * p.wi);
+            if tile.first_points || number == 0 {
+                (planes, plane_sums) = (boxed(p.dtype, (c1 - c0) * rows), boxed(sums, (c1 - c0) * rows));
+            }
+            let mut grad_output = boxed(p.dtype, (c1 - c0) * width);
+            let mut input = boxed(p.dtype, (c1 - c0) * pixels);
+            let (mut grid, mut grid_grad) = (boxed(p.dtype, 2 * width), boxed(p.dtype, 2 * width));
+            let point = |i: usize| [image, c0 + i / width, (p0 + i % width) / p.wo, (p0 + i % width) % p.wo];
+            let pixel = |i: usize| [image, c0 + i / pixels, i % pixels / p.wi, i % p.wi];
+            let all = 0..(c1 - c0) * width;
+            copy(&tensors.grad_output, &mut grad_output, all.map(|i| (offset(point(i), p.grad_output_strides), i)));
+            let all = 0..(c1 - c0) * pixels;
+            copy(&tensors.input, &mut input, all.map(|i| (offset(pixel(i), p.input_strides), i)));
+            copy(&tensors.grid, &mut grid, (0..2 * width).map(|i| (pair(image, 2 * p0 + i, p.grid_strides), i)));
+            let boxes = TileBoxes {
+                grad_output: values(&grad_output),
+                input: values(&input),
+                grid: values(&grid),
+                input_grad: values_mut(&mut planes),
+                input_grad_sums: values_mut(&mut plane_sums),
+                grid_grad: values_mut(&mut grid_grad),
+                totals: part(&mut totals[image], 2 * p0..2 * p1),
+            };
+            run_tile(plan, setup.level, &tile, boxes)?;
+            let [to_input_grad, to_grid_grad] = &mut *outputs;
+            if p.want_grid_grad && tile.makes_grid_grad && c1 == p.c {
+                let pairs = (0..2 * width).map(|i| (i, pair(image, 2 * p0 + i, p.grid_grad_strides)));
+                copy(&grid_grad, to_grid_grad, pairs);
+            }
+            if p.want_input_grad && tile.last_points {
+                let cell = |i: usize| [image, c0 + i / rows, y0 + i % rows / p.wi, i % p.wi];
+                let cells = (0..(c1 - c0) * rows).map(|i| (i, offset(cell(i), p.input_grad_strides)));
+                copy(&planes, to_input_grad, cells);
+            }
+        }
+    }
+    Ok(())
 }

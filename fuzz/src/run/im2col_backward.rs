@@ -1,11 +1,13 @@
 //! Runs of Im2colBackward.
 
-use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_parallel};
-use ubtile_testkit::{Data, Rng, problems, reference};
+use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_parallel, run_share, run_tile};
+use ubtile_kernels::{RunError, Values};
+use ubtile_testkit::{Data, Rng, encode, problems, reference};
 use ubtile_tiling::Tensor;
-use ubtile_tiling::im2col_backward::{Problem, plan};
+use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
 
-use super::{Setup, Threads, is_built, judge, values, values_mut};
+use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, values, values_mut};
+use crate::plan::offset;
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup) {
@@ -18,9 +20,72 @@ pub fn check(problem: &Problem, setup: &Setup) {
 fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut out = problems::output(problem.slot(Tensor::Out));
-    let mut workspace = setup.workspace(plan.workspace_bytes());
-    let inputs = Inputs { grad_output: values(grad_output) };
-    let outputs = Outputs { out: values_mut(&mut out) };
-    let result = run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes());
+    let result = match setup.entry {
+        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, grad_output, &mut out),
+        Entry::Shares => by_shares(&plan, setup, values(grad_output), &mut out),
+        _ => {
+            let mut workspace = setup.workspace(plan.workspace_bytes());
+            let (inputs, outputs) =
+                (Inputs { grad_output: values(grad_output) }, Outputs { out: values_mut(&mut out) });
+            run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
+        }
+    };
     is_built(result).then_some(out)
+}
+
+fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, out: &mut Data) -> Result<(), RunError> {
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        for share in (0..shares).rev() {
+            let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
+            run_share(plan, setup.level, phase, share, Inputs { grad_output }, outputs)?;
+        }
+    }
+    Ok(())
+}
+
+fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, out: &mut Data) -> Result<(), RunError> {
+    let (p, (sums, apart)) = (plan.problem(), plan.sums());
+    let (mut result, mut kept) = (boxed(p.out_dtype, 0), boxed(sums, 0));
+    for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
+        if !tile.accumulates {
+            result = boxed(p.out_dtype, tile.cells());
+            kept = boxed(sums, if apart { tile.cells() } else { 0 });
+        }
+        let input = local_box(plan, &tile, grad_output);
+        let outputs = Outputs { out: values_mut(&mut result) };
+        let inputs = Inputs { grad_output: values(&input) };
+        run_tile(plan, setup.level, &tile, inputs, outputs, values_mut(&mut kept))?;
+        if tile.last {
+            let ([y0, _], [x0, x1]) = (tile.rows, tile.columns);
+            let at = |k: usize| [tile.plane / p.c, tile.plane % p.c, y0 + k / (x1 - x0), x0 + k % (x1 - x0)];
+            copy(&result, out, (0..tile.cells()).map(|k| (k, offset(at(k), p.out_strides))));
+        }
+    }
+    Ok(())
+}
+
+/// The windows of a tile; NaN where a window lies in the padding, which nothing may read.
+fn local_box(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
+    let p = plan.problem();
+    let ([[i0, i1], [j0, j1]], [rows, columns]) = (tile.taps, tile.windows);
+    let [kh, kw] = p.kernel.map(usize::from);
+    let [high, wide] = p.columns.map(|count| count as isize);
+    let mut cells = Vec::new();
+    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
+        let [a0, b0] = plan.first_window(tile, [i, j]);
+        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
+            let (a, b) = (a0 + r, b0 + s);
+            if (0..high).contains(&a) && (0..wide).contains(&b) {
+                let row = (tile.plane % p.c * kh + i) * kw + j;
+                let [image, rows, columns] = p.grad_output_strides;
+                let at = tile.plane / p.c * image + row * rows + (a * wide + b) as usize * columns;
+                cells.push(grad_output.bits(at));
+            } else {
+                cells.push(encode(p.dtype, f64::NAN));
+            }
+        }
+    }
+    let mut local = boxed(p.dtype, cells.len());
+    cells.into_iter().enumerate().for_each(|(i, bits)| local.set_bits(i, bits));
+    local
 }

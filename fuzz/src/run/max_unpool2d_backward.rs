@@ -1,12 +1,13 @@
 //! Runs of MaxUnpool2dBackward.
 
 use ubtile_kernels::RunError;
-use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel};
+use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel, run_share, run_tile};
 use ubtile_testkit::{Data, IndexFill, Rng, problems, reference};
 use ubtile_tiling::Tensor;
-use ubtile_tiling::max_unpool2d_backward::{Problem, plan};
+use ubtile_tiling::max_unpool2d_backward::{Plan, Problem, plan};
 
-use super::{Setup, Threads, judge, values, values_mut};
+use super::{Entry, Setup, Threads, boxed, copy, judge, part, values, values_mut};
+use crate::plan::offset;
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup, indices: IndexFill) {
@@ -25,16 +26,56 @@ pub fn check(problem: &Problem, setup: &Setup, indices: IndexFill) {
     }
 }
 
-fn run(
-    problem: &Problem,
-    setup: &Setup,
-    inputs: &reference::max_unpool2d_backward::Inputs,
-) -> Option<(std::result::Result<(), RunError>, Data)> {
+type Tensors = reference::max_unpool2d_backward::Inputs;
+
+fn run(problem: &Problem, setup: &Setup, data: &Tensors) -> Option<(Result<(), RunError>, Data)> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut out = problems::output(problem.slot(Tensor::Out));
-    let mut workspace = setup.workspace(plan.workspace_bytes());
-    let inputs = Inputs { grad_output: values(&inputs.grad_output), indices: values(&inputs.indices) };
-    let outputs = Outputs { out: values_mut(&mut out) };
-    let result = run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes());
+    let inputs = Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };
+    let result = match setup.entry {
+        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, data, &mut out),
+        Entry::Shares => by_shares(&plan, setup, inputs, &mut out),
+        _ => {
+            let mut workspace = setup.workspace(plan.workspace_bytes());
+            let outputs = Outputs { out: values_mut(&mut out) };
+            run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
+        }
+    };
     Some((result, out))
+}
+
+/// The error of the first share that has one, as a caller that collects them would report.
+fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, out: &mut Data) -> Result<(), RunError> {
+    let mut result = Ok(());
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        for share in (0..shares).rev() {
+            let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
+            let shares = run_share(plan, setup.level, phase, share, inputs, outputs);
+            result = shares.and(result);
+        }
+    }
+    result
+}
+
+fn by_tiles(plan: &Plan, setup: &Setup, data: &Tensors, out: &mut Data) -> Result<(), RunError> {
+    let p = plan.problem();
+    let mut result = boxed(p.out_dtype, 0);
+    for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
+        let ([e0, e1], [c0, c1]) = (tile.elements, tile.cells);
+        if !tile.accumulates {
+            result = boxed(p.out_dtype, e1 - e0);
+        }
+        let at = |i: usize, width: usize, strides| {
+            offset([tile.plane / p.c, tile.plane % p.c, i / width, i % width], strides)
+        };
+        let (mut slice, mut indices) = (boxed(p.dtype, c1 - c0), boxed(data.indices.dtype(), e1 - e0));
+        copy(&data.grad_output, &mut slice, (c0..c1).map(|i| at(i, p.out_w, p.grad_output_strides)).zip(0..));
+        copy(&data.indices, &mut indices, (e0..e1).map(|i| at(i, p.w, p.indices_strides)).zip(0..));
+        let inputs = Inputs { grad_output: values(&slice), indices: values(&indices) };
+        run_tile(plan, setup.level, &tile, inputs, Outputs { out: values_mut(&mut result) })?;
+        if tile.last {
+            copy(&result, out, (0..).zip((e0..e1).map(|i| at(i, p.w, p.out_strides))));
+        }
+    }
+    Ok(())
 }

@@ -1,11 +1,13 @@
 //! Runs of ReplicationPad2dBackward.
 
-use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run_parallel};
+use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run_parallel, run_share, run_tile};
+use ubtile_kernels::{RunError, Values};
 use ubtile_testkit::{Data, Rng, problems, reference};
 use ubtile_tiling::Tensor;
-use ubtile_tiling::replication_pad2d_backward::{Problem, plan};
+use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, plan};
 
-use super::{Setup, Threads, is_built, judge, values, values_mut};
+use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, values, values_mut};
+use crate::plan::{Box3, offset};
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup) {
@@ -18,9 +20,57 @@ pub fn check(problem: &Problem, setup: &Setup) {
 fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut grad_input = problems::output(problem.slot(Tensor::GradInput));
-    let mut workspace = setup.workspace(plan.workspace_bytes());
-    let inputs = Inputs { grad_output: values(grad_output) };
-    let outputs = Outputs { grad_input: values_mut(&mut grad_input) };
-    let result = run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes());
+    let result = match setup.entry {
+        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, grad_output, &mut grad_input),
+        Entry::Shares => by_shares(&plan, setup, values(grad_output), &mut grad_input),
+        _ => {
+            let mut workspace = setup.workspace(plan.workspace_bytes());
+            let inputs = Inputs { grad_output: values(grad_output) };
+            let outputs = Outputs { grad_input: values_mut(&mut grad_input) };
+            run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
+        }
+    };
     is_built(result).then_some(grad_input)
+}
+
+fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, grad_input: &mut Data) -> Result<(), RunError> {
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        for share in (0..shares).rev() {
+            let outputs = Outputs { grad_input: part(grad_input, plan.share_range(phase, share)) };
+            run_share(plan, setup.level, phase, share, Inputs { grad_output }, outputs)?;
+        }
+    }
+    Ok(())
+}
+
+fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, grad_input: &mut Data) -> Result<(), RunError> {
+    let p = plan.problem();
+    let mut sums = boxed(plan.sums_dtype(), 0);
+    for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
+        let sources = offsets(p.c, p.grad_output_strides, [tile.planes, tile.source_rows, tile.source_columns]);
+        let cells = offsets(p.c, p.grad_input_strides, [tile.planes, tile.rows, tile.columns]);
+        if !tile.accumulates {
+            // The first part has the most columns that any part of the cell has.
+            sums = boxed(plan.sums_dtype(), tile.sums());
+        }
+        let (mut input, mut output) = (boxed(p.dtype, sources.len()), boxed(p.dtype, cells.len()));
+        copy(grad_output, &mut input, sources.into_iter().zip(0..));
+        let outputs = Outputs { grad_input: values_mut(&mut output) };
+        let inputs = Inputs { grad_output: values(&input) };
+        run_tile(plan, setup.level, &tile, inputs, outputs, part(&mut sums, 0..tile.sums()))?;
+        if tile.last {
+            copy(&output, grad_input, (0..).zip(cells));
+        }
+    }
+    Ok(())
+}
+
+/// Where the elements of a box of planes, rows and columns lie.
+fn offsets(channels: usize, strides: [usize; 4], [planes, rows, columns]: Box3) -> Vec<usize> {
+    let [planes, rows, columns] = [planes, rows, columns].map(|[start, end]| start..end);
+    let cells = planes.flat_map(|p| {
+        let columns = columns.clone();
+        rows.clone().flat_map(move |y| columns.clone().map(move |x| [p / channels, p % channels, y, x]))
+    });
+    cells.map(|cell| offset(cell, strides)).collect()
 }

@@ -1,0 +1,200 @@
+//! What goes wrong around the command: full disks, kills, folders that take nothing, readers that leave, others in the same folder.
+//! Nothing stands half-written under its final name, and the message says what it was about.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::{TempDir, tempdir};
+use ubtile_testkit::Data;
+use ubtile_tiling::{Dtype, TensorDesc};
+
+use crate::{fails, files, ok, output, ubtile};
+
+/// So many bytes that writing them takes a while.
+const ROWS: usize = 2048;
+
+/// A folder with an input of several megabytes, `in.npz`.
+fn folder() -> TempDir {
+    let folder = tempdir().unwrap();
+    let grad_output = Data::filled(TensorDesc::contiguous(Dtype::F32, &[1, ROWS, 1024]).unwrap(), 1);
+    files::write(&folder.path().join("in.npz"), &[("grad_output", &grad_output)]);
+    folder
+}
+
+fn run(out: &str) -> String {
+    format!("run replication-pad2d-backward --in in.npz --padding 0,0,0,0 --out {out}")
+}
+
+/// Whether the result is whole: its elements are those of the input.
+fn is_whole(path: &Path) -> bool {
+    let data = files::read(path, "grad_input");
+    data.desc().shape.as_slice() == [1, ROWS, 1024] && data.bytes().iter().all(|&byte| byte == 1)
+}
+
+/// The names in a folder, but for temporary files.
+fn final_names(folder: &Path) -> Vec<String> {
+    let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with(".ubtile-")).collect();
+    names.sort();
+    names
+}
+
+/// Compiles a kernel that always fails, `fails.so`.
+fn failing_kernel(folder: &Path) {
+    let source = "#include <stdint.h>\nint32_t ubtile_kernel(const void *call) { (void)call; return 5; }\n";
+    fs::write(folder.join("fails.c"), source).unwrap();
+    let cc = Command::new("cc").current_dir(folder).args(["-shared", "-fPIC", "-o", "fails.so", "fails.c"]).status();
+    assert!(cc.unwrap().success());
+}
+
+/// Killed at any moment: there is the old result, or the new one.
+#[test]
+fn a_kill_leaves_the_old_result_or_the_new_one() {
+    let folder = folder();
+    let at = folder.path();
+    for name in ["out.npz", "out.safetensors"] {
+        let started = Instant::now();
+        ok(at, &run(name));
+        let (whole, took) = (fs::metadata(at.join(name)).unwrap().len(), started.elapsed());
+        let mut killed = 0;
+        for part in 0..24 {
+            fs::write(at.join(name), "the old result").unwrap();
+            let mut child = ubtile(at, &run(name)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            thread::sleep(took * part / 20);
+            child.kill().unwrap();
+            killed += usize::from(!child.wait().unwrap().success());
+            let is_old = fs::read(at.join(name)).unwrap() == b"the old result";
+            let is_new = fs::metadata(at.join(name)).unwrap().len() == whole;
+            assert!(is_old || is_new, "{name}, killed after {part} of 20 parts of its time");
+        }
+        assert!(killed > 0, "every run was faster than its kill");
+    }
+    assert_eq!(final_names(at), ["in.npz", "out.npz", "out.safetensors"]);
+}
+
+/// Two processes that write the same name: one of them wins, whole.
+#[test]
+fn two_processes_write_one_name() {
+    let folder = folder();
+    let at = folder.path();
+    for name in ["out.npz", "out.safetensors"] {
+        for _ in 0..4 {
+            let mut both = [(); 3].map(|()| ubtile(at, &run(name)).stdout(Stdio::null()).spawn().unwrap());
+            assert!(both.iter_mut().all(|child| child.wait().unwrap().success()));
+            assert!(is_whole(&at.join(name)), "{name}");
+        }
+    }
+    assert_eq!(at.read_dir().unwrap().count(), 3, "temporary files are left");
+}
+
+/// Two searches that find the same failure in one folder: one file, whole.
+#[test]
+fn two_searches_write_one_folder() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    failing_kernel(at);
+    let args = "fuzz im2col-backward --kernel fails.so --time 20s --output new/found";
+    let start = |_| ubtile(at, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let children: Vec<_> = (0..3).map(start).collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(4));
+    }
+    let found = at.join("new/found");
+    assert_eq!(final_names(&found), ["im2col-backward-error-1.repro.json"]);
+    assert_eq!(found.read_dir().unwrap().count(), 1, "temporary files are left");
+    assert_eq!(output(at, "replay new/found/im2col-backward-error-1.repro.json").status.code(), Some(4));
+}
+
+/// The limit on the size of files stands for a full disk, in the middle of a report and of a repro file.
+#[test]
+fn a_full_disk_leaves_no_report() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    failing_kernel(at);
+    for args in [
+        "fuzz im2col-backward --kernel ./fails.so --time 20s --output out",
+        "plan im2col-backward --shape grad_output=1,9,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1 --output out",
+    ] {
+        let script = format!("trap '' XFSZ; ulimit -f 0; exec \"$0\" {args}");
+        let mut command = Command::new("sh");
+        let result = command.current_dir(at).args(["-c", &script, env!("CARGO_BIN_EXE_ubtile")]).stdout(Stdio::null());
+        let result = result.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let line = String::from_utf8(result.stderr).unwrap();
+        assert_eq!(result.status.code(), Some(3), "{args}: {line}");
+        assert!(
+            line.starts_with("error: out/") && line.ends_with("cannot be written: File too large (os error 27)\n"),
+            "{line}"
+        );
+        assert_eq!(at.join("out").read_dir().unwrap().count(), 0, "{args}");
+    }
+}
+
+/// A folder that takes no file: nothing is computed, and the line says where it was to be.
+#[test]
+fn read_only_folders() {
+    let folder = folder();
+    let at = folder.path();
+    let closed = at.join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    // Whoever may do anything is let in all the same.
+    if File::create(closed.join("try")).is_ok() {
+        fs::remove_file(closed.join("try")).unwrap();
+    } else {
+        let line = "error: closed/out.npz: cannot be written: Permission denied (os error 13)\n";
+        assert_eq!(fails(at, &run("closed/out.npz"), 3), line);
+    }
+    // Nobody writes to what is no folder, or to one that is none of a disk's.
+    fs::write(at.join("file"), "").unwrap();
+    let line = "error: file/out.npz: cannot be written: Not a directory (os error 20)\n";
+    assert_eq!(fails(at, &run("file/out.npz"), 3), line);
+    if Path::new("/proc/self").is_dir() {
+        assert!(fails(at, &run("/proc/out.npz"), 3).starts_with("error: /proc/out.npz: cannot be written: "));
+    }
+    let plan = "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1 --output file";
+    assert!(fails(at, plan, 3).starts_with("error: file: "), "a folder of that name cannot be made");
+}
+
+/// A pipe in front that breaks, and one behind that is closed, with every command that prints.
+#[test]
+fn broken_pipes() {
+    let folder = folder();
+    let at = folder.path();
+    let plan = "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1";
+    let commands = ["ops", "products", plan, "fuzz im2col-backward --time 100ms"];
+    for args in commands.into_iter().map(Into::into).chain([run("out.npz")]) {
+        for format in ["table", "json"] {
+            let args = format!("{args} --format {format}");
+            let mut child = ubtile(at, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            drop(child.stdout.take());
+            let Ok(result) = child.wait_with_output() else { panic!("{args}") };
+            let stderr = String::from_utf8(result.stderr).unwrap();
+            assert!(result.status.success() && !stderr.contains("error"), "{args}: {stderr}");
+        }
+    }
+    assert!(is_whole(&at.join("out.npz")), "who reads the report is not who reads the result");
+}
+
+/// The process of a kernel ends with its parent, killed or not: its stdin does.
+#[test]
+fn a_kernels_process_does_not_outlive_its_parent() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    failing_kernel(at);
+    for says in ["", "no case\n"] {
+        let mut worker =
+            ubtile(at, "kernel-worker fails.so").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        drop(worker.stdin.take().map(|mut stdin| stdin.write_all(says.as_bytes())));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while worker.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "the worker is still there");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

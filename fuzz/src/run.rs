@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::Unstructured;
 use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::Expected;
 use ubtile_testkit::{Data, Fill, bits_equal, compare};
-use ubtile_tiling::{Dtype, PlanOptions, TargetSpec, TensorDesc};
+use ubtile_tiling::{Dtype, PlanOptions, Staging, TargetSpec, TensorDesc};
 
 use crate::plan;
 
@@ -51,7 +51,7 @@ pub struct Setup {
 
 impl Setup {
     /// Any of them.
-    pub fn new(u: &mut Unstructured<'_>) -> Result<Self> {
+    pub fn new(u: &mut Unstructured<'_>) -> arbitrary::Result<Self> {
         let levels: Vec<Level> = Level::available().collect();
         Ok(Self {
             seed: u.arbitrary()?,
@@ -151,7 +151,7 @@ pub fn part(data: &mut Data, elements: Range<usize>) -> ValuesMut<'_> {
 /// A box without gaps, poisoned.
 #[must_use]
 pub fn boxed(dtype: Dtype, elements: usize) -> Data {
-    Data::filled(TensorDesc::contiguous(dtype, &[elements]).expect("one dimension"), POISON)
+    Data::filled(contiguous(dtype, &[elements]), POISON)
 }
 
 /// Copies elements between tensors of one dtype, given by their offsets in elements.
@@ -161,6 +161,23 @@ pub fn copy(from: &Data, to: &mut Data, pairs: impl Iterator<Item = (usize, usiz
         let element = &from.bytes()[source * size..][..size];
         to.bytes_mut()[target * size..][..size].copy_from_slice(element);
     }
+}
+
+/// The copy of an input that a plan makes first, made share by share, the last one first.
+pub fn staged(
+    staging: &Staging,
+    mut stage: impl FnMut(usize, ValuesMut<'_>) -> Result<(), RunError>,
+) -> Result<Data, RunError> {
+    let mut copy = Data::filled(contiguous(staging.slot.dtype, staging.slot.shape.as_slice()), POISON);
+    for share in (0..staging.shares).rev() {
+        let planes = staging.planes(share);
+        stage(share, part(&mut copy, planes.start * staging.plane()..planes.end * staging.plane()))?;
+    }
+    Ok(copy)
+}
+
+fn contiguous(dtype: Dtype, shape: &[usize]) -> TensorDesc {
+    TensorDesc::contiguous(dtype, shape).expect("no more dimensions than a tensor has")
 }
 
 /// Whether a run has given a result; the one failure that is allowed is a dtype that the kernels do not compute.

@@ -34,6 +34,8 @@ mod fault;
 mod instruction;
 mod isa;
 pub mod mnemonic;
+mod operation;
+mod parts;
 mod scalar;
 mod source;
 mod step;
@@ -50,6 +52,8 @@ pub use instruction::{
     Burst, Flag, Global, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Store, SyncAll,
 };
 pub use isa::{Field, Limits, Missing};
+pub use operation::{BinaryOp, Masking, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
+pub use parts::{Access, Layout, Part, Parts};
 pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};
 pub use source::{
     Buffer, BufferId, Content, For, If, Node, NodeId, Position, Register, Role, Source, Statement, Tensor, TensorId,
@@ -59,10 +63,7 @@ pub use step::{
     Action, FlagAt, GlobalAt, LocalAt, MoveStep, OperandAt, PadBytes, PlaceAt, ReadStep, RowsAt, Step, Transfer,
     TransposeStep, VectorStep, WriteStep,
 };
-pub use vector::{
-    Access, BLOCK, BinaryOp, Extent, Layout, Mask, Masking, Operand, Part, Parts, Pattern, REPEAT, ReduceOp, Rows,
-    ScalarOp, Transpose, UnaryOp, Vector, VectorOp, is_float, size_of,
-};
+pub use vector::{BLOCK, Extent, Mask, Operand, REPEAT, Rows, Transpose, Vector};
 pub use walk::{LoopState, Walker};
 
 /// A program that a product can run.

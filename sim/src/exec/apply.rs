@@ -5,8 +5,8 @@ use super::memory::{Global, index};
 use super::{cast, float, integer, movement, permute, reduce};
 use crate::product::Element;
 use crate::program::{
-    Action, FaultKind, OperandAt, Part, PlaceAt, Program, Step, UnaryOp, VectorOp, VectorStep, WriteStep, is_float,
-    size_of,
+    Action, FaultKind, OperandAt, Part, PlaceAt, Program, Relation, Step, UnaryOp, VectorOp, VectorStep, WriteStep,
+    is_float, size_of,
 };
 
 /// Does to memory what a step does; `local` is the UB of its core. Flags, barriers and the like do nothing, and reads are the
@@ -106,33 +106,31 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
                     integer::with_scalar(element, op, to, a, step.scalar);
                 }
             }
-            VectorOp::Duplicate(_) => {
-                let size = size_of(element) as usize;
-                to.0.chunks_exact_mut(size).for_each(|lane| lane.copy_from_slice(&step.scalar.to_le_bytes()[..size]));
-            }
+            VectorOp::Duplicate(_) => fill(element, step.scalar, to),
             VectorOp::Index(_) => index_lanes(step, element, repeat, to),
             VectorOp::Cast { to: target, from, rounding } => {
                 load(1, a, local);
                 cast::cast(target, from, rounding, step.op.lanes() as usize, a, to);
             }
-            VectorOp::Compare(..) | VectorOp::CompareScalar(..) => {
+            VectorOp::Compare(relation, _) | VectorOp::CompareScalar(relation, _) => {
                 load(1, a, local);
-                if matches!(step.op, VectorOp::Compare(..)) {
+                if parts.len() > 2 {
                     load(2, b, local);
+                } else {
+                    fill(element, step.scalar, b);
                 }
-                let bits = compare(step, element, a, b);
+                let bits = compare(relation, element, a, b);
                 lanes::store_bits(step, &step.operands[0], repeat, bits, local);
                 continue;
             }
             VectorOp::Select(_) | VectorOp::SelectScalar(_) => {
                 load(2, a, local);
-                let size = size_of(element) as usize;
-                if matches!(step.op, VectorOp::Select(_)) {
+                if parts.len() > 3 {
                     load(3, b, local);
                 } else {
-                    b.0.chunks_exact_mut(size)
-                        .for_each(|lane| lane.copy_from_slice(&step.scalar.to_le_bytes()[..size]));
+                    fill(element, step.scalar, b);
                 }
+                let size = size_of(element) as usize;
                 let bits = lanes::load_bits(step, &step.operands[1], repeat, local);
                 let lanes = to.0.chunks_exact_mut(size).zip(a.0.chunks_exact(size).zip(b.0.chunks_exact(size)));
                 for (lane, (to, (a, b))) in lanes.enumerate() {
@@ -147,22 +145,21 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
     }
 }
 
-fn compare(step: &VectorStep, element: Element, a: &Row, b: &Row) -> u128 {
-    let (relation, scalar) = match step.op {
-        VectorOp::Compare(relation, _) => (relation, false),
-        VectorOp::CompareScalar(relation, _) => (relation, true),
-        _ => return 0,
-    };
+fn compare(relation: Relation, element: Element, a: &Row, b: &Row) -> u128 {
     if is_float(element) {
         let (mut left, mut right) = ([0.0; 128], [0.0; 128]);
         float::widen(element, a, &mut left);
         float::widen(element, b, &mut right);
-        let number = float::scalar(element, step.scalar);
-        return float::compare(relation, &left, |lane| if scalar { number } else { right[lane] });
+        float::compare(relation, &left, &right)
+    } else {
+        integer::compare(element, relation, a, b)
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the element is in the lowest bytes")]
-    let number = step.scalar as i32;
-    integer::compare(relation, a, |lane| if scalar { number } else { b.of::<i32>()[lane] })
+}
+
+/// A number in each lane.
+fn fill(element: Element, bits: u64, row: &mut Row) {
+    let size = size_of(element) as usize;
+    row.0.chunks_exact_mut(size).for_each(|lane| lane.copy_from_slice(&bits.to_le_bytes()[..size]));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "as the lanes round it")]

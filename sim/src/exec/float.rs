@@ -144,6 +144,7 @@ pub(super) fn with_scalar(op: ScalarOp, to: &mut Wide, a: &Wide, s: f32) {
 }
 
 /// A bit for each lane.
-pub(super) fn compare(relation: Relation, a: &Wide, b: impl Fn(usize) -> f32) -> u128 {
-    a.iter().enumerate().fold(0, |bits, (lane, a)| bits | u128::from(relation.holds(a.partial_cmp(&b(lane)))) << lane)
+pub(super) fn compare(relation: Relation, a: &Wide, b: &Wide) -> u128 {
+    let pairs = a.iter().zip(b).enumerate();
+    pairs.fold(0, |bits, (lane, (a, b))| bits | u128::from(relation.holds(a.partial_cmp(b))) << lane)
 }

@@ -99,8 +99,20 @@ fn with_scalar_of<T: Whole>(op: ScalarOp, to: &mut Row, a: &Row, bits: u64) {
     }
 }
 
-/// A bit for each lane; products compare only i32.
-pub(super) fn compare(relation: Relation, a: &Row, b: impl Fn(usize) -> i32) -> u128 {
-    let lanes = a.of::<i32>().iter().enumerate();
-    lanes.fold(0, |bits, (lane, a)| bits | u128::from(relation.holds(Some(a.cmp(&b(lane))))) << lane)
+/// A bit for each lane.
+pub(super) fn compare(element: Element, relation: Relation, a: &Row, b: &Row) -> u128 {
+    match element {
+        Element::I16 => compare_of::<i16>(relation, a, b),
+        Element::U16 => compare_of::<u16>(relation, a, b),
+        Element::U32 => compare_of::<u32>(relation, a, b),
+        _ => compare_of::<i32>(relation, a, b),
+    }
+}
+
+fn compare_of<T: Whole>(relation: Relation, a: &Row, b: &Row) -> u128 {
+    let pairs = a.of::<T>().iter().zip(b.of::<T>()).enumerate();
+    pairs.fold(0, |bits, (lane, (a, b))| {
+        let order = Into::<i64>::into(*a).cmp(&(*b).into());
+        bits | u128::from(relation.holds(Some(order))) << lane
+    })
 }

@@ -2,12 +2,14 @@
 
 use super::Program;
 use super::fault::FaultKind;
+use super::operation::{VectorOp, size_of};
+use super::parts::{Access, Layout, Part};
 use super::source::{BufferId, NodeId, TensorId};
 use super::step::{
     Action, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Step, Transfer, TransposeStep, VectorStep,
     WriteStep,
 };
-use super::vector::{Access, BLOCK, Layout, Part, REPEAT, VectorOp, size_of};
+use super::vector::{BLOCK, REPEAT};
 
 /// A memory, and what an access to it is meant to stay in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

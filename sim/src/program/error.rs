@@ -112,7 +112,9 @@ impl fmt::Display for Problem {
             Self::WrongKind(name, expected) => write!(f, "expected {expected}, and {name} holds the other kind"),
             Self::Unset(name) => write!(f, "{name} has no value yet on some way to here"),
             Self::ReadOnly(name) => write!(f, "{name} cannot be set here"),
-            Self::BadName(name) => write!(f, "{name:?} is no name: expected letters, digits and _, not a digit first"),
+            Self::BadName(name) => {
+                write!(f, "{name:?} is no name: expected letters, digits and _, not a digit first, and not inf or nan")
+            }
             Self::SameName(name) => write!(f, "there are two of the name {name}"),
             Self::Operands { takes, given } => write!(f, "{given} operands, expected {takes}"),
             Self::Shape(expected) => write!(f, "expected {expected}"),

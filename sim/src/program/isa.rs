@@ -3,8 +3,9 @@
 use crate::product::{Bytes, Element, Rounding, Soc, Unknown};
 
 use super::instruction::Granularity;
+use super::operation::{BinaryOp, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 use super::scalar::Relation;
-use super::vector::{BLOCK, BinaryOp, REPEAT, ReduceOp, ScalarOp, UnaryOp, VectorOp, size_of};
+use super::vector::{BLOCK, REPEAT};
 
 /// The values that a field of an instruction can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,9 +145,7 @@ fn flag(has: bool) -> Result<(), Missing> {
 /// Whether the product has a vector instruction.
 pub(super) fn vector(soc: &Soc, op: VectorOp) -> Result<(), Missing> {
     let instruction = |name, element| among(soc.instructions.elements(name)?, element);
-    if size_of(op.element()) == 1 {
-        return Err(Missing::Model("arithmetic on 8-bit lanes is not modelled"));
-    }
+    modelled(op)?;
     match op {
         VectorOp::Binary(op, element) => instruction(key(&BinaryOp::ALL, op), element),
         VectorOp::Unary(op, element) => instruction(key(&UnaryOp::ALL, op), element),
@@ -192,6 +191,29 @@ pub(super) fn vector(soc: &Soc, op: VectorOp) -> Result<(), Missing> {
             flag(*soc.capabilities.scatter.get()?)?;
             instruction("vscatter", element)
         }
+    }
+}
+
+/// Product files can list types for which this model has no arithmetic.
+fn modelled(op: VectorOp) -> Result<(), Missing> {
+    let (element, cast) = (op.element(), matches!(op, VectorOp::Cast { .. }));
+    match (size_of(element), op) {
+        (1, _) => Err(Missing::Model("arithmetic on 8-bit lanes is not modelled")),
+        (8, _) if !cast => Err(Missing::Model("64-bit lanes are only cast")),
+        (_, VectorOp::Binary(BinaryOp::And | BinaryOp::Or, _))
+        | (_, VectorOp::Unary(UnaryOp::Not, _))
+        | (_, VectorOp::WithScalar(ScalarOp::Shl | ScalarOp::Shr, _))
+            if is_float(element) =>
+        {
+            Err(Missing::Model("bits of floating-point lanes are not modelled"))
+        }
+        (_, VectorOp::Reduce(..) | VectorOp::ReduceBlock(..) | VectorOp::ReducePair(_))
+        | (_, VectorOp::Unary(UnaryOp::Rec | UnaryOp::Rsqrt | UnaryOp::Sqrt | UnaryOp::Exp | UnaryOp::Ln, _))
+            if !is_float(element) =>
+        {
+            Err(Missing::Model("it is modelled of floating-point lanes"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::product::{Element, Rounding};
 
 use super::error::rounding_name;
+use super::operation::{BinaryOp, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp};
 use super::scalar::Relation;
-use super::vector::{BinaryOp, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp};
 
 /// The name of an instruction, as `cast.f32.f16.plain`: to f32, from f16.
 #[must_use]

@@ -127,7 +127,7 @@ impl IntOp {
     }
 }
 
-/// An operation on two `f32`.
+/// An operation on two `f32`, as vector lanes have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "they are their names")]
 pub enum FloatOp {
@@ -151,14 +151,16 @@ impl FloatOp {
     ];
 
     pub(super) fn eval(self, a: f32, b: f32) -> f32 {
-        match self {
+        let result = match self {
             Self::Add => a + b,
             Self::Sub => a - b,
             Self::Mul => a * b,
             Self::Div => a / b,
-            Self::Min => a.min(b),
-            Self::Max => a.max(b),
-        }
+            Self::Min if a < b || b.is_nan() => a,
+            Self::Max if a > b || b.is_nan() => a,
+            Self::Min | Self::Max => b,
+        };
+        if result.is_nan() { f32::from_bits(0x7fc0_0000) } else { result }
     }
 }
 

@@ -4,9 +4,10 @@ use crate::product::Element;
 
 use super::expr::Reg;
 use super::instruction::{Granularity, Pipe};
+use super::operation::VectorOp;
 use super::scalar::Assume;
 use super::source::{BufferId, NodeId, TensorId};
-use super::vector::{BLOCK, VectorOp};
+use super::vector::BLOCK;
 
 /// An address of the UB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use ubtile_sim::program::{Pipe, Program, TensorId};
 use ubtile_sim::text::{parse, parse_source, print};
 
 const EXAMPLES: [(&str, &str); 7] = [
-    ("add_single_buffer", include_str!("../examples/add_single_buffer.tile")),
-    ("add_serial", include_str!("../examples/add_serial.tile")),
-    ("add_bypass", include_str!("../examples/add_bypass.tile")),
-    ("add_double_buffer", include_str!("../examples/add_double_buffer.tile")),
-    ("add_tail", include_str!("../examples/add_tail.tile")),
-    ("strided_copy", include_str!("../examples/strided_copy.tile")),
-    ("gather_rows", include_str!("../examples/gather_rows.tile")),
+    ("add_single_buffer", include_str!("../../examples/add_single_buffer.tile")),
+    ("add_serial", include_str!("../../examples/add_serial.tile")),
+    ("add_bypass", include_str!("../../examples/add_bypass.tile")),
+    ("add_double_buffer", include_str!("../../examples/add_double_buffer.tile")),
+    ("add_tail", include_str!("../../examples/add_tail.tile")),
+    ("strided_copy", include_str!("../../examples/strided_copy.tile")),
+    ("gather_rows", include_str!("../../examples/gather_rows.tile")),
 ];
 
 fn program(name: &str) -> Program {
@@ -92,7 +92,7 @@ fn values_in_program_order() {
 /// What the page shows are these files, whole, and every file is on it or named there.
 #[test]
 fn the_documentation_shows_them() {
-    let page = include_str!("../../docs/tile-programs.md");
+    let page = include_str!("../../../docs/tile-programs.md");
     let shown: Vec<&str> = page.split("```tile\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     for text in &shown {
         assert!(EXAMPLES.iter().any(|(_, example)| example == text), "{text}");

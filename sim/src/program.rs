@@ -24,6 +24,47 @@
 //! To blame somebody: [`Program::belongs`] names the tile and the plan's field of a node.
 //!
 //! All addresses, lengths and gaps are bytes; strides of vector operands are blocks of 32 bytes.
+//!
+//! ```
+//! use ubtile_sim::product::{Element, Soc};
+//! use ubtile_sim::program::*;
+//! use ubtile_tiling::Dtype;
+//!
+//! // Each of 4 cores adds 1 to its 1024 elements, 256 at a time.
+//! let mut source = Source::new(4);
+//! let x = source.tensor("x", Dtype::F32, &[4096], Role::InOut);
+//! let tile = source.buffer("tile", 1024, 1, Some("tile_elements"));
+//! let i = source.register("i", Content::Int);
+//! let at = || x.at(Reg::CORE * 4096 + i * 1024);
+//! let granularity = Granularity::Blocks;
+//! let flag = |from, to| Flag { from, to, id: 0.into() };
+//! let add = VectorOp::WithScalar(ScalarOp::Adds, Element::F32);
+//! let burst = Burst::of(1024);
+//! let body = [
+//!     Instruction::Load(Load { to: tile.at(0), from: at(), burst: burst.clone(), granularity, pad: None, bypass: false }),
+//!     Instruction::SetFlag(flag(Pipe::Mte2, Pipe::V)),
+//!     Instruction::WaitFlag(flag(Pipe::Mte2, Pipe::V)),
+//!     Instruction::Vector(Vector::new(add, [tile.at(0), tile.at(0)]).scalar(1.0).repeats(4)),
+//!     Instruction::SetFlag(flag(Pipe::V, Pipe::Mte3)),
+//!     Instruction::WaitFlag(flag(Pipe::V, Pipe::Mte3)),
+//!     Instruction::Store(Store { to: at(), from: tile.at(0), burst, granularity, add: None, bypass: false }),
+//!     Instruction::SetFlag(flag(Pipe::Mte3, Pipe::Mte2)),
+//!     Instruction::WaitFlag(flag(Pipe::Mte3, Pipe::Mte2)),
+//! ];
+//! let body = body.map(|instruction| Node::Do(Statement { instruction, field: None })).into();
+//! source.body.push(Node::For(For { var: i, from: 0.into(), to: 4.into(), step: 1, body, field: Some("tiles".into()) }));
+//!
+//! let program = Program::new(source, &Soc::builtin("Ascend910B1")?)?;
+//! let mut walker = Walker::new(&program, 2);
+//! let mut loads = Vec::new();
+//! while let Some(step) = walker.step()? {
+//!     if let Action::Transfer(Transfer { load: true, global, .. }) = step.action {
+//!         loads.push(global.offset);
+//!     }
+//! }
+//! assert_eq!(loads, [8192, 9216, 10240, 11264]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod access;
 mod check;

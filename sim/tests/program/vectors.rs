@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use half::f16;
 use proptest::prelude::*;
 use ubtile_sim::exec::{Global, apply};
-use ubtile_sim::product::{Element, Soc};
+use ubtile_sim::product::{Element, Rounding, Soc};
 use ubtile_sim::program::*;
 
 use definition::expected;
@@ -94,6 +94,32 @@ fn program() -> Program {
     let mut source = Source::new(1);
     source.buffer("b", SLOT as u32, 1, None);
     Program::new(source, &Soc::builtin("Ascend910B1").unwrap()).unwrap()
+}
+
+#[test]
+fn the_definition_knows_every_instruction() {
+    // Bytes that are small positive numbers in every type.
+    let memory = [0, 0x3c].repeat(SLOT / 2);
+    for op in available() {
+        let operand = |part: &Part| {
+            let (block_stride, repeat_stride) = part.default_strides(op.lanes());
+            let at = LocalAt { buffer: BufferId(0), slot: 0, address: 0 };
+            OperandAt { at, block_stride, repeat_stride }
+        };
+        let parts = op.parts();
+        let operands = std::array::from_fn(|i| operand(&parts[i.min(parts.len() - 1)]));
+        let all = u128::MAX >> (128 - op.lanes());
+        let step = VectorStep { op: *op, operands, scalar: 1, repeats: 1, mask: all, last: all, counter: false };
+        let elsewhere = match op {
+            VectorOp::Gather(_) | VectorOp::GatherBlocks(_) | VectorOp::GatherBits(_) | VectorOp::Scatter(_) => true,
+            // Their values are tested where they are computed.
+            VectorOp::Cast { to, rounding, .. } => {
+                *rounding != if is_float(*to) { Rounding::Even } else { Rounding::Floor }
+            }
+            _ => false,
+        };
+        assert!(elsewhere || expected(&step, &memory).is_some(), "{}", mnemonic::of(*op));
+    }
 }
 
 proptest! {

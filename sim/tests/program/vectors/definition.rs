@@ -112,6 +112,9 @@ fn lane(op: VectorOp, d: Number, a: Number, b: Number, s: Number) -> Option<Numb
             B::Min => a.min(b),
             B::And => a & b,
             B::Or => a | b,
+            // Of i16 only; the sum wraps first.
+            B::AddRelu => i64::from((a + b) as i16).max(0),
+            B::SubRelu => i64::from((a - b) as i16).max(0),
             B::MulAddDst => d.wrapping_add(a.wrapping_mul(b)),
             B::DstMulAdd => d.wrapping_mul(a).wrapping_add(b),
             _ => return None,
@@ -158,7 +161,7 @@ fn lane(op: VectorOp, d: Number, a: Number, b: Number, s: Number) -> Option<Numb
             UnaryOp::Not | UnaryOp::Copy => return None,
         }),
         (VectorOp::Unary(UnaryOp::Not, _), _, Int(a), ..) => Int(!a),
-        (VectorOp::Unary(UnaryOp::Copy, _), _, a @ Int(_), ..) => a,
+        (VectorOp::Unary(UnaryOp::Relu, _), _, Int(a), ..) => Int(a.max(0)),
         _ => return None,
     })
 }
@@ -212,7 +215,9 @@ pub(super) fn expected(step: &VectorStep, memory: &[u8]) -> Option<Vec<u8>> {
                         (Number::Float(x), Rounding::Even) if is_float(to) => {
                             Number::Float(if to == from { x.round_ties_even() } else { x })
                         }
-                        (Number::Int(n), Rounding::Even) if is_float(to) && n.abs() < 1 << 24 => {
+                        (Number::Int(n), Rounding::Even)
+                            if is_float(to) && (to == Element::F32 || n.abs() < 1 << 24) =>
+                        {
                             Number::Float(n as f32)
                         }
                         (Number::Float(x), Rounding::Floor) if !is_float(to) && x.abs() < 100.0 => {
@@ -241,6 +246,12 @@ pub(super) fn expected(step: &VectorStep, memory: &[u8]) -> Option<Vec<u8>> {
             VectorOp::Duplicate(_) => {
                 for lane in lanes {
                     result[at(0, repeat, lane)..][..size].copy_from_slice(&step.scalar.to_le_bytes()[..size]);
+                }
+            }
+            VectorOp::Unary(UnaryOp::Copy, _) => {
+                for lane in lanes {
+                    let value: Vec<u8> = before[at(1, repeat, lane)..][..size].into();
+                    result[at(0, repeat, lane)..][..size].copy_from_slice(&value);
                 }
             }
             VectorOp::GatherMask(_, pattern) => {

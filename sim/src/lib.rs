@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aclnn;
+pub mod clock;
 pub mod exec;
 pub mod product;
 pub mod program;

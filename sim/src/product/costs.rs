@@ -50,12 +50,12 @@ pub struct Dma {
     pub load_bytes_per_cycle: Fact<Rate>,
     /// Fastest store of a core that is alone.
     pub store_bytes_per_cycle: Fact<Rate>,
-    /// Blocks of a strided copy that are shorter cost extra.
-    pub short_block_bytes: Fact<Bytes>,
-    /// Extra cycles of such a block.
-    pub short_block_cycles: Fact<f64>,
-    /// How much longer a transfer takes whose address is not aligned to a request.
-    pub unaligned_load_factor: Fact<Rate>,
+    /// Extra cycles of each further block of a copy.
+    pub block_cycles: Fact<f64>,
+    /// Share by which a latency is longer or shorter, differently for each copy.
+    pub latency_jitter: Fact<f64>,
+    /// What a core can have stored before a store has to wait for main memory.
+    pub write_buffer_bytes: Fact<Bytes>,
     /// Extra cycles of a store of 32 to 512 bytes of unaligned length.
     pub unaligned_store_cycles: Fact<f64>,
     /// Rate of such a store.
@@ -75,9 +75,9 @@ impl Dma {
             store_latency_ns: table.fact("store_latency_ns")?,
             load_bytes_per_cycle: table.fact("load_bytes_per_cycle")?,
             store_bytes_per_cycle: table.fact("store_bytes_per_cycle")?,
-            short_block_bytes: table.fact("short_block_bytes")?,
-            short_block_cycles: table.fact("short_block_cycles")?,
-            unaligned_load_factor: table.fact("unaligned_load_factor")?,
+            block_cycles: table.fact("block_cycles")?,
+            latency_jitter: table.fact("latency_jitter")?,
+            write_buffer_bytes: table.fact("write_buffer_bytes")?,
             unaligned_store_cycles: table.fact("unaligned_store_cycles")?,
             unaligned_store_bytes_per_cycle: table.fact("unaligned_store_bytes_per_cycle")?,
             tiny_store_cycles: table.fact("tiny_store_cycles")?,
@@ -92,8 +92,10 @@ impl Dma {
 pub struct Scalar {
     /// Reading or writing one element of the UB.
     pub ub_access_cycles: Fact<f64>,
-    /// An iteration of a loop over tiles.
+    /// An iteration of a loop.
     pub loop_cycles: Fact<f64>,
+    /// Any other instruction of its own: arithmetic on registers, a branch.
+    pub instruction_cycles: Fact<f64>,
     /// Building the descriptor of a copy or vector instruction.
     pub descriptor_cycles: Fact<f64>,
     /// Size of the data cache, through which it reaches global memory.
@@ -108,6 +110,7 @@ impl Scalar {
         let scalar = Self {
             ub_access_cycles: table.fact("ub_access_cycles")?,
             loop_cycles: table.fact("loop_cycles")?,
+            instruction_cycles: table.fact("instruction_cycles")?,
             descriptor_cycles: table.fact("descriptor_cycles")?,
             dcache_bytes: table.fact("dcache_bytes")?,
             dcache_line_bytes: table.fact("dcache_line_bytes")?,
@@ -172,18 +175,12 @@ pub struct Conflicts {
     pub read_read: Fact<Rate>,
     /// An operand in the bank of the result.
     pub read_write: Fact<Rate>,
-    /// All blocks of an operand in one group.
-    pub same_group: Fact<Rate>,
 }
 
 impl Conflicts {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("conflicts");
-        let conflicts = Self {
-            read_read: table.fact("read_read")?,
-            read_write: table.fact("read_write")?,
-            same_group: table.fact("same_group")?,
-        };
+        let conflicts = Self { read_read: table.fact("read_read")?, read_write: table.fact("read_write")? };
         table.finish(conflicts)
     }
 }

@@ -127,22 +127,30 @@ pub struct Memory {
 impl Memory {
     pub(super) fn read(reader: &mut Reader, cores: &Cores, clock: &Clock, rates: &Rates) -> Result<Self, ProductError> {
         let mut table = reader.table("memory");
+        let nominal_ddr_gbps = table.fact_or("nominal_ddr_gbps", nominal(cores, clock, &rates.ddr_read))?;
+        let nominal_l2_read_gbps = table.fact_or("nominal_l2_read_gbps", nominal(cores, clock, &rates.l2_read))?;
         let memory = Self {
             bytes: table.fact("bytes")?,
             l2_bytes: table.fact("l2_bytes")?,
             l2_line_bytes: table.fact("l2_line_bytes")?,
             request_bytes: table.fact("request_bytes")?,
-            l2_gbps: table.fact("l2_gbps")?,
-            hbm_gbps: table.fact("hbm_gbps")?,
+            l2_gbps: table.fact_or("l2_gbps", assumed(&nominal_l2_read_gbps))?,
+            hbm_gbps: table.fact_or("hbm_gbps", assumed(&nominal_ddr_gbps))?,
             hbm_peak_gbps: table.fact("hbm_peak_gbps")?,
             l2_hit_extra_cycles: table.fact("l2_hit_extra_cycles")?,
             l2_miss_extra_cycles: table.fact("l2_miss_extra_cycles")?,
-            nominal_ddr_gbps: table.fact_or("nominal_ddr_gbps", nominal(cores, clock, &rates.ddr_read))?,
-            nominal_l2_read_gbps: table.fact_or("nominal_l2_read_gbps", nominal(cores, clock, &rates.l2_read))?,
             nominal_l2_write_gbps: table.fact_or("nominal_l2_write_gbps", nominal(cores, clock, &rates.l2_write))?,
+            nominal_ddr_gbps,
+            nominal_l2_read_gbps,
         };
         table.finish(memory)
     }
+}
+
+/// What kernels reach, where nobody measured it.
+fn assumed(nominal: &Fact<Rate>) -> Option<Graded<Rate>> {
+    let value = nominal.graded()?.value;
+    Some(Graded { value, grade: Grade::Guess, source: format!("{}: nothing measured", nominal.key()).into() })
 }
 
 /// A rate of one core, times the AI cores and the clock.

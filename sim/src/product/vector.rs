@@ -210,7 +210,7 @@ pub struct Vector {
     pub repeat_bytes: Fact<Bytes>,
     /// Most repeats of an instruction.
     pub max_repeats: Fact<u32>,
-    /// Extra cycles in counter mode, when the elements are not a whole number of repeats.
+    /// Extra cycles in counter mode.
     pub counter_mode_cycles: Fact<f64>,
     /// Cycles of the scalar unit to issue an instruction.
     pub issue_cycles: Fact<f64>,
@@ -229,6 +229,12 @@ impl Vector {
     pub fn cost(&self, op: VectorOp) -> Result<InstructionCost, Unknown> {
         let unknown = || Unknown { key: format!("vector.{op:?}").into() };
         self.costs.get(&op).ok_or_else(unknown)?.get().copied()
+    }
+
+    /// The same with its evidence.
+    #[must_use]
+    pub fn fact(&self, op: VectorOp) -> Option<&Fact<InstructionCost>> {
+        self.costs.get(&op)
     }
 
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {

@@ -1,0 +1,471 @@
+//! A core: its scalar unit walks through the program and fills the queues of its pipes.
+
+use crate::program::{
+    Action, Fault, FaultKind, FlagAt, NodeId, Pipe as Name, PlaceAt, Program, ReadStep, Step, Walker,
+};
+
+use super::costs::Costs;
+use super::memory::{Begun, Memory};
+use super::pipe::{Head, Pipe, Queued, Work};
+use super::skip::Skips;
+use super::tick::{PerByte, Tick, mix};
+use super::vector::{Written, dependence};
+
+/// Flags from one pipe to another.
+const FLAGS: usize = 16;
+const PIPES: usize = 4;
+
+/// What a core is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can go on, or waits for a transfer or a flag.
+    Runs,
+    /// It has come to a barrier of all cores, and had done everything by then.
+    Syncs { at: Tick, soft: bool },
+    /// It was done then.
+    Ends(Tick),
+}
+
+/// What the scalar unit did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ScalarCounts {
+    pub(super) busy: Tick,
+    pub(super) steps: u64,
+    pub(super) skipped: u64,
+    /// For how long a full queue held it.
+    pub(super) queue_full: Tick,
+    /// For how long it waited for other cores.
+    pub(super) synced: Tick,
+}
+
+/// A core.
+#[derive(Debug)]
+pub(super) struct Core<'p> {
+    pub(super) walker: Walker<'p>,
+    pub(super) now: Tick,
+    pub(super) start: Tick,
+    pub(super) state: State,
+    pub(super) held: Option<Step>,
+    pub(super) pipes: [Pipe; 3],
+    /// When each flag was set, by source, target and number.
+    pub(super) flags: [[Option<Tick>; FLAGS]; PIPES * PIPES],
+    pub(super) counts: ScalarCounts,
+    pub(super) skips: Skips,
+    random: u64,
+    copies: [u64; 2],
+    /// Lines in the scalar unit's cache, by where they go.
+    cache: Vec<u64>,
+}
+
+/// All that the cores share while they run.
+#[derive(Debug)]
+pub(super) struct Shared<'c> {
+    pub(super) costs: &'c mut Costs,
+    pub(super) memory: &'c mut Memory,
+    /// Copies whose transfer is about to begin: when, whose, on which pipe.
+    pub(super) ready: Vec<(Tick, u32, usize)>,
+}
+
+/// Why a program cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// An instruction cannot be carried out.
+    Fault(Fault),
+    /// A flag is set that nobody has waited for since it was set before.
+    SetTwice {
+        /// The core.
+        core: u32,
+        /// The instruction.
+        node: NodeId,
+        /// The flag.
+        flag: FlagAt,
+    },
+    /// Nothing can go on any more. This core waits here.
+    Stuck {
+        /// The core.
+        core: u32,
+        /// What waits; `None` at the end of the program, where others wait at a barrier of all cores.
+        node: Option<NodeId>,
+    },
+}
+
+const fn index(pipe: Name) -> usize {
+    match pipe {
+        Name::V => 0,
+        Name::Mte2 => 1,
+        Name::Mte3 => 2,
+        Name::S => 3,
+    }
+}
+
+pub(super) const V: usize = 0;
+pub(super) const MTE2: usize = 1;
+pub(super) const MTE3: usize = 2;
+
+const fn place(flag: FlagAt) -> (usize, usize) {
+    (index(flag.from) * PIPES + index(flag.to), flag.id as usize % FLAGS)
+}
+
+impl<'p> Core<'p> {
+    pub(super) fn new(program: &'p Program, core: u32, start: Tick, seed: u64, costs: &Costs, skips: Skips) -> Self {
+        let pipe = || {
+            let mut pipe = Pipe::new(costs.queue_depth);
+            pipe.free = start;
+            pipe
+        };
+        Self {
+            walker: Walker::new(program, core),
+            now: start,
+            start,
+            state: State::Runs,
+            held: None,
+            pipes: [pipe(), pipe(), pipe()],
+            flags: [[None; FLAGS]; PIPES * PIPES],
+            counts: ScalarCounts::default(),
+            skips,
+            random: mix(mix(seed) ^ u64::from(core)),
+            copies: [0; 2],
+            cache: Vec::new(),
+        }
+    }
+
+    /// Goes on until it waits for something that is not its own, or is done.
+    pub(super) fn run(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        while self.state == State::Runs {
+            let step = match self.held.take() {
+                Some(step) => step,
+                None => match self.walker.step().map_err(Halt::Fault)? {
+                    Some(step) => {
+                        self.counts.steps += 1;
+                        step
+                    }
+                    None => {
+                        if self.pipes.iter().all(|pipe| pipe.queue.is_empty()) {
+                            self.state = State::Ends(self.all_done());
+                        }
+                        return Ok(());
+                    }
+                },
+            };
+            if !self.take(&step, shared)? {
+                self.held = Some(step);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn all_done(&self) -> Tick {
+        self.pipes.iter().map(|pipe| pipe.done.max(pipe.free)).fold(self.now, Tick::max)
+    }
+
+    /// The scalar unit is busy.
+    #[inline]
+    fn spend(&mut self, ticks: Tick) {
+        self.now += ticks;
+        self.counts.busy += ticks;
+    }
+
+    /// Takes a step; whether that was possible yet.
+    #[inline]
+    fn take(&mut self, step: &Step, shared: &mut Shared<'_>) -> Result<bool, Halt> {
+        let costs = &mut *shared.costs;
+        let (pipe, work, cost) = match &step.action {
+            Action::Vector(vector) => {
+                let busy = costs.vectors.vector(step.node, vector);
+                let depends = self.pipes[V].written.is_read_by(vector);
+                self.pipes[V].written = Written::by(vector);
+                (V, Work::Vector(busy, depends), costs.vector_issue)
+            }
+            Action::SetFlag(flag) if flag.from == Name::S => {
+                self.spend(costs.flag);
+                self.set(*flag, self.now, step.node)?;
+                return self.drain(shared).map(|()| true);
+            }
+            Action::WaitFlag(flag) if flag.to == Name::S => {
+                let (pair, id) = place(*flag);
+                let Some(at) = self.flags[pair][id].take() else { return Ok(false) };
+                self.now = self.now.max(at);
+                self.spend(costs.flag);
+                return Ok(true);
+            }
+            Action::SetFlag(flag) => (index(flag.from), Work::Set(*flag), costs.flag),
+            Action::WaitFlag(flag) => (index(flag.to), Work::Wait(*flag), costs.flag),
+            Action::Transfer(transfer) => {
+                let pipe = if transfer.load { MTE2 } else { MTE3 };
+                let mut transfer = *transfer;
+                transfer.bypass |= costs.bypass && transfer.load;
+                (pipe, Work::Transfer(transfer), costs.descriptor)
+            }
+            Action::Move(copy) => {
+                let busy = costs.vectors.copy(step.node, copy);
+                self.pipes[V].written = Written::default();
+                (V, Work::Vector(busy, false), costs.vector_issue)
+            }
+            Action::Transpose(transpose) => {
+                let busy = costs.vectors.transpose(step.node, transpose);
+                self.pipes[V].written = Written::default();
+                (V, Work::Vector(busy, false), costs.vector_issue)
+            }
+            Action::Barrier(Some(pipe)) if *pipe != Name::S => (index(*pipe), Work::Barrier, costs.flag),
+            Action::Iterate => {
+                let cost = costs.loop_iteration;
+                self.spend(cost);
+                self.skip(step.node);
+                return Ok(true);
+            }
+            Action::Compute | Action::Branch | Action::Barrier(Some(_)) => {
+                self.spend(costs.instruction);
+                return Ok(true);
+            }
+            Action::Barrier(None) => {
+                if self.pipes.iter().any(|pipe| !pipe.queue.is_empty()) {
+                    return Ok(false);
+                }
+                self.now = self.all_done();
+                self.spend(costs.flag);
+                return Ok(true);
+            }
+            Action::SyncAll(workspace) => {
+                if self.pipes.iter().any(|pipe| !pipe.queue.is_empty()) {
+                    return Ok(false);
+                }
+                self.now = self.all_done();
+                self.state = State::Syncs { at: self.now, soft: workspace.is_some() };
+                return Ok(true);
+            }
+            Action::Read(read) => {
+                self.touch(read.from, false, shared);
+                let bits = self.assumed(read).map_err(|kind| self.fault(step.node, kind))?;
+                self.walker.assign(read, bits);
+                return Ok(true);
+            }
+            Action::Write(write) => {
+                self.touch(write.to, true, shared);
+                return Ok(true);
+            }
+        };
+        let Some(room) = self.pipes[pipe].room() else { return Ok(false) };
+        if room > self.now {
+            self.counts.queue_full += room - self.now;
+            self.now = room;
+        }
+        self.spend(cost);
+        self.pipes[pipe].queue.push_back(Queued { issued: self.now, node: step.node, work });
+        self.drain(shared)?;
+        Ok(true)
+    }
+
+    fn fault(&self, node: NodeId, kind: FaultKind) -> Halt {
+        Halt::Fault(Fault { core: self.walker.core(), node, kind })
+    }
+
+    fn assumed(&mut self, read: &ReadStep) -> Result<u64, FaultKind> {
+        self.random = mix(self.random);
+        read.assumed(self.random).ok_or(FaultKind::NoAssumption)
+    }
+
+    /// An access of the scalar unit: to UB directly, to global memory through its cache.
+    fn touch(&mut self, at: PlaceAt, write: bool, shared: &mut Shared<'_>) {
+        let Shared { costs, memory, .. } = shared;
+        self.spend(costs.ub_access);
+        let PlaceAt::Global(at) = at else { return };
+        let traffic = &mut memory.traffic;
+        if write {
+            traffic.written += 1
+        } else {
+            traffic.read += 1
+        }
+        let line = at.offset / costs.cache_line_bytes;
+        let tag = (u64::from(at.tensor.0) << 48 | line) + 1;
+        self.cache.resize(costs.cache_lines.max(1) as usize, 0);
+        let entry = (mix(tag) % self.cache.len() as u64) as usize;
+        if self.cache[entry] != tag {
+            self.cache[entry] = tag;
+            memory.cache_line(at.tensor.0.into(), line * costs.cache_line_bytes, costs.cache_line_bytes, write);
+            let latency = costs.load_latency;
+            self.now += latency;
+        }
+    }
+
+    fn set(&mut self, flag: FlagAt, at: Tick, node: NodeId) -> Result<(), Halt> {
+        let (pair, id) = place(flag);
+        if self.flags[pair][id].replace(at).is_some() {
+            return Err(Halt::SetTwice { core: self.walker.core(), node, flag });
+        }
+        Ok(())
+    }
+
+    /// Lets the pipes go on as far as they can.
+    #[inline]
+    fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        loop {
+            let mut set = false;
+            for pipe in 0..self.pipes.len() {
+                while !self.pipes[pipe].queue.is_empty() && self.advance(pipe, shared, &mut set)? {}
+            }
+            if !set {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does the first of a pipe's queue; whether that was possible yet.
+    #[inline]
+    fn advance(&mut self, at: usize, shared: &mut Shared<'_>, set: &mut bool) -> Result<bool, Halt> {
+        let pipe = &mut self.pipes[at];
+        let Some(Queued { issued, node, work }) = pipe.queue.front() else { return Ok(false) };
+        let (mut start, node) = (pipe.free.max(*issued), *node);
+        let costs = &*shared.costs;
+        match work {
+            Work::Vector(busy, depends) => {
+                let busy = *busy;
+                if *depends {
+                    // Measured from when the one before was over.
+                    start = start.max(pipe.done + dependence(costs.dependent, pipe.before));
+                }
+                pipe.before = busy;
+                pipe.free = start + busy.total;
+                pipe.done = pipe.free;
+                pipe.counts.instructions += 1;
+                pipe.counts.conflicts += busy.conflicts;
+                pipe.busy(start, start + busy.total);
+            }
+            Work::Set(flag) => {
+                let flag = *flag;
+                let when = start.max(pipe.done) + costs.flag;
+                if at == V {
+                    pipe.free = start + costs.flag;
+                }
+                pipe.queue.pop_front();
+                pipe.leave(start);
+                *set = true;
+                self.set(flag, when, node)?;
+                return Ok(true);
+            }
+            Work::Wait(flag) => {
+                let (pair, id) = place(*flag);
+                let Some(when) = self.flags[pair][id].take() else { return Ok(false) };
+                pipe.counts.waited += when.saturating_sub(start);
+                start = start.max(when);
+                pipe.free = start + costs.flag;
+            }
+            Work::Barrier => {
+                pipe.free = start.max(pipe.done) + if at == V { costs.vector_barrier } else { costs.flag };
+            }
+            Work::Transfer(_) => {
+                if pipe.head == Head::Waits {
+                    let begin = (start + costs.dma_issue).max(pipe.moved);
+                    pipe.head = Head::Ready { start, begin };
+                    shared.ready.push((begin, self.walker.core(), at));
+                }
+                return Ok(false);
+            }
+        }
+        pipe.queue.pop_front();
+        pipe.leave(start);
+        Ok(true)
+    }
+
+    /// Begins the transfer at the head of a pipe, whose time has come.
+    pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let pipe = &mut self.pipes[at];
+        let (Head::Ready { start, begin }, Some(Queued { work: Work::Transfer(transfer), node, .. })) =
+            (pipe.head, pipe.queue.front())
+        else {
+            return Ok(());
+        };
+        let (costs, memory) = (&*shared.costs, &mut *shared.memory);
+        if !memory.contains(transfer) {
+            let first = i64::try_from(transfer.global.offset).unwrap_or(i64::MAX);
+            let bytes = i64::try_from(u64::from(transfer.blocks) * transfer.global_pitch()).unwrap_or(i64::MAX);
+            let kind = FaultKind::OutsideTensor {
+                tensor: transfer.global.tensor,
+                first,
+                end: first.saturating_add(bytes).saturating_sub(transfer.global_gap.into()),
+            };
+            let node = *node;
+            return Err(self.fault(node, kind));
+        }
+        let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
+        match memory.begin(begin, self.walker.core(), transfer, alone, extra) {
+            Begun::Ends(ends) => self.end(at, start, ends, shared),
+            Begun::Shares(ends) => {
+                self.pipes[at].head = Head::Shares { start, ends };
+                Ok(())
+            }
+        }
+    }
+
+    /// The transfer at the head of a pipe is through main memory.
+    pub(super) fn through(&mut self, load: bool, now: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let at = if load { MTE2 } else { MTE3 };
+        match self.pipes[at].head {
+            Head::Shares { start, ends } => self.end(at, start, ends.max(now), shared),
+            Head::Waits | Head::Ready { .. } => Ok(()),
+        }
+    }
+
+    fn end(&mut self, at: usize, start: Tick, ends: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let costs = &*shared.costs;
+        let base = if at == MTE2 { costs.load_latency } else { costs.store_latency };
+        let copies = &mut self.copies[at - MTE2];
+        *copies += 1;
+        let random = mix(self.random ^ ((at as u64) << 60) ^ *copies);
+        let latency = jittered(base, costs.jitter, random);
+        let issue = costs.dma_issue;
+        let pipe = &mut self.pipes[at];
+        pipe.head = Head::Waits;
+        pipe.queue.pop_front();
+        pipe.leave(start);
+        pipe.free = start + issue;
+        pipe.moved = ends;
+        pipe.done = pipe.done.max(ends + latency);
+        pipe.counts.instructions += 1;
+        let done = pipe.done;
+        pipe.busy(start, done);
+        self.drain(shared)?;
+        self.run(shared)
+    }
+
+    /// All cores have come; it goes on then.
+    pub(super) fn synced(&mut self, at: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        self.counts.synced += at - self.now;
+        self.now = at;
+        self.state = State::Runs;
+        self.run(shared)
+    }
+
+    /// What it waits for, when nothing can go on any more.
+    pub(super) fn stuck(&self) -> Halt {
+        let waits = |work: &Work| matches!(work, Work::Wait(_));
+        let heads = self.pipes.iter().filter_map(|pipe| pipe.queue.front());
+        let node = heads.filter(|entry| waits(&entry.work)).map(|entry| entry.node).next();
+        Halt::Stuck { core: self.walker.core(), node: node.or(self.held.map(|step| step.node)) }
+    }
+}
+
+/// A latency, longer or shorter by up to a share of it in 1/65536.
+fn jittered(base: Tick, share: u64, random: u64) -> Tick {
+    let most = u128::from(base) * u128::from(share) >> 16;
+    let most = u64::try_from(most).unwrap_or(0);
+    let up = ((u128::from(random) * u128::from(2 * most + 1)) >> 64) as u64;
+    base - most.min(base) + up
+}
+
+impl Costs {
+    /// What blocks of a length that is no multiple of 32 cost beside their transfer.
+    fn unaligned(&self, transfer: &crate::program::Transfer) -> Tick {
+        let bytes = u64::from(transfer.bytes);
+        if bytes % 32 == 0 {
+            return 0;
+        }
+        let each = if bytes < 32 {
+            self.tiny_store
+        } else {
+            let rest = if bytes <= 512 { bytes } else { bytes % 512 };
+            self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)
+        };
+        each * u64::from(transfer.blocks)
+    }
+}

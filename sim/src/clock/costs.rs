@@ -1,0 +1,295 @@
+//! The numbers of a product that the clock needs, in ticks, with their evidence.
+
+use serde::Serialize;
+
+use crate::product::{Bytes, Fact, Grade, Rate, Soc, Unknown};
+use crate::program::{Instruction, Node, Program, Read, SyncAll, Write, visit};
+
+use super::tick::{PerByte, Tick, cycles, nanoseconds};
+use super::vector::Vectors;
+
+/// A number that a result rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Its name in product files.
+    pub key: String,
+    /// How well it is founded.
+    pub grade: Grade,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// What would be different: each makes one thing cost nothing, or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Loads arrive at once, as when they are asked for early enough.
+    NoLoadLatency,
+    /// Stores are over at once.
+    NoStoreLatency,
+    /// A copy begins as soon as the one before, as in fewer and larger copies.
+    NoIssue,
+    /// Operands in different banks.
+    NoConflicts,
+    /// Vector instructions cost their repeats alone, as in fewer and longer ones.
+    NoOverhead,
+    /// The scalar unit takes no time.
+    NoScalar,
+    /// Sums in global memory never wait for each other.
+    NoCollisions,
+    /// Barriers of all cores take no time.
+    NoSync,
+    /// What is loaded once stays out of L2.
+    Bypass,
+    /// Twice the bandwidth of main memory.
+    Memory,
+    /// Twice the bandwidth of L2, and of each core's way to it.
+    L2,
+}
+
+impl Change {
+    /// Every change with what it means for whoever writes the program.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::NoLoadLatency, "load earlier, with a second buffer: no load latency"),
+        (Self::NoStoreLatency, "do not wait for stores, with a second buffer: no store latency"),
+        (Self::NoIssue, "fewer and larger copies: no issue time"),
+        (Self::NoConflicts, "operands in different bank groups: no bank conflicts"),
+        (Self::NoOverhead, "fewer and longer vector instructions: no overhead"),
+        (Self::NoScalar, "less work for the scalar unit: none"),
+        (Self::NoCollisions, "sums to different addresses: no collisions"),
+        (Self::NoSync, "fewer barriers of all cores: they take no time"),
+        (Self::Bypass, "loads that stay out of L2"),
+        (Self::Memory, "twice the bandwidth of main memory"),
+        (Self::L2, "twice the bandwidth of L2 and of each core's copies"),
+    ];
+}
+
+/// Costs of a program on a product.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    pub(super) mhz: u32,
+    pub(super) queue_depth: usize,
+    pub(super) vectors: Vectors,
+    pub(super) vector_issue: Tick,
+    pub(super) dependent: Tick,
+    pub(super) vector_barrier: Tick,
+    pub(super) flag: Tick,
+    pub(super) descriptor: Tick,
+    pub(super) loop_iteration: Tick,
+    pub(super) instruction: Tick,
+    pub(super) ub_access: Tick,
+    pub(super) cache_lines: u64,
+    pub(super) cache_line_bytes: u64,
+    pub(super) dma_issue: Tick,
+    pub(super) load_latency: Tick,
+    pub(super) store_latency: Tick,
+    /// Share of a latency by which it varies, in 1/65536.
+    pub(super) jitter: u64,
+    pub(super) load: PerByte,
+    pub(super) store: PerByte,
+    pub(super) block: Tick,
+    pub(super) write_buffer: u64,
+    pub(super) unaligned_store: Tick,
+    pub(super) unaligned_byte: PerByte,
+    pub(super) tiny_store: Tick,
+    pub(super) request_bytes: u64,
+    pub(super) line_bytes: u64,
+    pub(super) l2_bytes: u64,
+    pub(super) l2: PerByte,
+    /// Bytes a cycle: of main memory, and of the fastest copy of a core.
+    pub(super) memory: f64,
+    pub(super) fastest: f64,
+    pub(super) atomic_factor: f64,
+    pub(super) same_granule: Tick,
+    pub(super) bypass: bool,
+    pub(super) sync_hard: Tick,
+    pub(super) sync_soft: Tick,
+    pub(super) outside: Tick,
+    pub(super) core_start: Tick,
+    pub(super) stagger: Tick,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) assumptions: Vec<String>,
+}
+
+/// Remembers the evidence of all that was asked for.
+struct Asker {
+    evidence: Vec<Evidence>,
+    assumptions: Vec<String>,
+}
+
+impl Asker {
+    fn ask<T: Clone>(&mut self, fact: &Fact<T>) -> Result<T, Unknown> {
+        let value = fact.get()?.clone();
+        if let Some(graded) = fact.graded() {
+            let (key, source) = (fact.key().to_owned(), graded.source.to_string());
+            self.evidence.push(Evidence { key, grade: graded.grade, source });
+        }
+        Ok(value)
+    }
+
+    /// What may be unknown: then this is assumed, and said.
+    fn or<T: Clone + std::fmt::Display>(&mut self, fact: &Fact<T>, assumed: T) -> T {
+        self.ask(fact).unwrap_or_else(|_| {
+            self.assumptions.push(format!("{} is unknown: taken as {assumed}", fact.key()));
+            let (key, source) = (fact.key().to_owned(), "assumed: unknown".into());
+            self.evidence.push(Evidence { key, grade: Grade::Guess, source });
+            assumed
+        })
+    }
+}
+
+/// What a program has, of all that needs a cost of its own.
+#[derive(Default)]
+struct Has {
+    vector: bool,
+    load: bool,
+    store: bool,
+    add: bool,
+    hard: bool,
+    soft: bool,
+    scalar_memory: bool,
+}
+
+impl Has {
+    fn of(program: &Program) -> Self {
+        let mut has = Self::default();
+        visit(&program.source().body, &mut |_, node| {
+            let Node::Do(statement) = node else { return };
+            match &statement.instruction {
+                Instruction::Load(_) => has.load = true,
+                Instruction::Store(store) => {
+                    has.store = true;
+                    has.add |= store.add.is_some();
+                }
+                Instruction::Move(_) | Instruction::Vector(_) | Instruction::Transpose(_) => has.vector = true,
+                Instruction::SyncAll(SyncAll::Hard) => has.hard = true,
+                Instruction::SyncAll(SyncAll::Soft { .. }) => has.soft = true,
+                Instruction::Read(Read { .. }) | Instruction::Write(Write { .. }) => has.scalar_memory = true,
+                _ => {}
+            }
+        });
+        has
+    }
+}
+
+impl Costs {
+    /// What a program needs to know of a product.
+    ///
+    /// # Errors
+    /// The product does not say.
+    pub(super) fn new(program: &Program, soc: &Soc, change: Option<Change>) -> Result<Self, Unknown> {
+        let has = Has::of(program);
+        let off = |what: Change| change == Some(what);
+        let mut asker = Asker { evidence: Vec::new(), assumptions: Vec::new() };
+        let mhz = asker.ask(&soc.clock.core_mhz)?.get();
+        let cores = program.source().cores;
+        let per_cycle = |gbps: Rate| gbps.get() * 1000.0 / f64::from(mhz);
+        let ns = |ns: f64| nanoseconds(ns, mhz);
+
+        let vector = &soc.vector;
+        let mut vector_costs = (0.0, 0.0, 0.0, 0.0);
+        if has.vector {
+            vector_costs = (
+                asker.or(&vector.counter_mode_cycles, 0.0),
+                asker.or(&vector.issue_cycles, 0.0),
+                asker.or(&vector.dependent_cycles, 0.0),
+                asker.or(&vector.barrier_cycles, 0.0),
+            );
+        }
+        let (counter_mode, issue, dependent, barrier) = vector_costs;
+        let mut vectors = Vectors::new(program, soc, cycles(counter_mode), !off(Change::NoConflicts))?;
+        asker.evidence.extend(vectors.evidence(soc));
+        if off(Change::NoOverhead) {
+            vectors.without_overhead();
+        }
+
+        let dma = &soc.dma;
+        let copies = has.load || has.store;
+        let scalar = &soc.scalar;
+        let speedup = if off(Change::L2) { 2.0 } else { 1.0 };
+        let (mut dma_issue, mut load_latency, mut store_latency, mut jitter) = (0.0, 0.0, 0.0, 0.0);
+        let (mut load, mut store, mut block, mut buffer) = (1.0, 1.0, 0.0, 0);
+        let (mut unaligned, mut unaligned_rate, mut tiny) = (0.0, 1.0, 0.0);
+        if copies || has.scalar_memory {
+            dma_issue = asker.ask(&dma.issue_cycles)?;
+            load_latency = asker.ask(&dma.load_latency_ns)?;
+            load = asker.ask(&dma.load_bytes_per_cycle)?.get() * speedup;
+            store = asker.ask(&dma.store_bytes_per_cycle)?.get() * speedup;
+            block = asker.or(&dma.block_cycles, 0.0);
+            jitter = asker.or(&dma.latency_jitter, 0.0);
+        }
+        if has.store {
+            store_latency = asker.ask(&dma.store_latency_ns)?;
+            buffer = asker.or(&dma.write_buffer_bytes, Bytes(0)).0;
+            if let (Ok(fixed), Ok(rate)) =
+                (asker.ask(&dma.unaligned_store_cycles), asker.ask(&dma.unaligned_store_bytes_per_cycle))
+            {
+                (unaligned, unaligned_rate) = (fixed, rate.get());
+                let one = asker.or(&dma.tiny_store_cycles, 0.0);
+                tiny = f64::from(cores).mul_add(asker.or(&dma.tiny_store_cycles_per_core, 0.0), one);
+            } else {
+                asker.assumptions.push("stores of unaligned length cost no more than others: unknown".into());
+            }
+        }
+        let memory = &soc.memory;
+        let bandwidth = per_cycle(asker.ask(&memory.hbm_gbps)?) * if off(Change::Memory) { 2.0 } else { 1.0 };
+        let l2 = per_cycle(asker.ask(&memory.l2_gbps)?) * speedup;
+        let (mut factor, mut granule) = (1.0, 0.0);
+        if has.add {
+            factor = asker.ask(&soc.atomics.l2_bytes_factor)?.get();
+            granule = asker.ask(&soc.atomics.same_granule_cycles)?;
+        }
+        let mut sync =
+            |wanted: bool, fact: &Fact<f64>| if wanted { asker.ask(fact).map(|us| ns(us * 1000.0)) } else { Ok(0) };
+        let (sync_hard, sync_soft) =
+            (sync(has.hard, &soc.sync.sync_all_hard_us)?, sync(has.soft, &soc.sync.sync_all_soft_us)?);
+        let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
+        Ok(Self {
+            mhz,
+            queue_depth: asker.ask(&soc.sync.queue_depth)?.get() as usize,
+            vectors,
+            vector_issue: unless(Change::NoScalar, cycles(issue)),
+            dependent: unless(Change::NoOverhead, cycles(dependent)),
+            vector_barrier: unless(Change::NoOverhead, cycles(barrier)),
+            flag: cycles(asker.or(&soc.sync.flag_cycles, 1.0)),
+            descriptor: unless(Change::NoScalar, cycles(asker.ask(&scalar.descriptor_cycles)?)),
+            loop_iteration: unless(Change::NoScalar, cycles(asker.ask(&scalar.loop_cycles)?)),
+            instruction: unless(Change::NoScalar, cycles(asker.or(&scalar.instruction_cycles, 1.0))),
+            ub_access: unless(Change::NoScalar, cycles(asker.ask(&scalar.ub_access_cycles)?)),
+            cache_line_bytes: asker.or(&scalar.dcache_line_bytes, Bytes(64)).0.max(1),
+            cache_lines: asker.or(&scalar.dcache_bytes, Bytes(16 << 10)).0 / 64,
+            dma_issue: unless(Change::NoIssue, cycles(dma_issue)),
+            load_latency: unless(Change::NoLoadLatency, ns(load_latency)),
+            store_latency: unless(Change::NoStoreLatency, ns(store_latency)),
+            jitter: cycles(jitter) * 64,
+            load: PerByte::of(load),
+            store: PerByte::of(store),
+            block: cycles(block),
+            write_buffer: buffer,
+            unaligned_store: cycles(unaligned),
+            unaligned_byte: PerByte::of(unaligned_rate),
+            tiny_store: cycles(tiny),
+            request_bytes: asker.or(&memory.request_bytes, Bytes(512)).0.max(1),
+            line_bytes: asker.or(&memory.l2_line_bytes, Bytes(512)).0.max(1),
+            l2_bytes: asker.ask(&memory.l2_bytes)?.0,
+            l2: PerByte::of(l2),
+            memory: bandwidth,
+            fastest: load.max(store),
+            atomic_factor: factor,
+            same_granule: unless(Change::NoCollisions, cycles(granule)),
+            bypass: off(Change::Bypass),
+            sync_hard: unless(Change::NoSync, sync_hard),
+            sync_soft: unless(Change::NoSync, sync_soft),
+            outside: ns(asker.ask(&soc.launch.outside_core_us)? * 1000.0),
+            core_start: ns(asker.ask(&soc.launch.core_start_us)? * 1000.0),
+            stagger: ns(asker.ask(&soc.launch.stagger_us)? * 1000.0),
+            evidence: asker.evidence,
+            assumptions: asker.assumptions,
+        })
+    }
+
+    /// Microseconds of so many ticks.
+    pub(super) fn us(&self, ticks: Tick) -> f64 {
+        ticks as f64 / super::tick::CYCLE as f64 / f64::from(self.mhz)
+    }
+}

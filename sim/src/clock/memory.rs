@@ -1,0 +1,300 @@
+//! Global memory as the cores see it: L2 in front of main memory, both shared.
+
+use crate::program::{Program, Transfer};
+
+use super::costs::Costs;
+use super::l2::{Found, L2};
+use super::share::Share;
+use super::tick::{PerByte, Tick};
+
+/// What global memory did in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Traffic {
+    /// Bytes that the cores asked to read and to write.
+    pub(super) read: u64,
+    pub(super) written: u64,
+    /// Bytes of the requests that this took.
+    pub(super) requested: u64,
+    /// Bytes through L2, atomic additions counted as often as they pass it.
+    pub(super) l2: u64,
+    /// Bytes from and to main memory.
+    pub(super) memory_read: u64,
+    pub(super) memory_written: u64,
+    /// Lines that were in L2, and that were not.
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    /// Atomic additions that waited for another one to the same granule, and how long they did.
+    pub(super) collisions: u64,
+    pub(super) collided: Tick,
+}
+
+/// A transfer that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// It ends then, whatever happens.
+    Ends(Tick),
+    /// It ends when [`Memory::end`] says so, but not before.
+    Shares(Tick),
+}
+
+/// A transfer that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) at: Tick,
+    pub(super) core: u32,
+    pub(super) load: bool,
+}
+
+/// Whose a transfer in main memory is.
+const LOAD: u32 = 0;
+const STORE: u32 = 1;
+const BUFFER: u32 = 2;
+const KINDS: u32 = 4;
+
+/// Global memory.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// First byte of each tensor, and one past its last.
+    tensors: Vec<(u64, u64)>,
+    /// `None` where everything is in L2 from the start and stays there.
+    l2: Option<L2>,
+    /// Lines that were evicted and have yet to be written back.
+    owed: u64,
+    line: u64,
+    request: u64,
+    share: Share,
+    rates: (f64, f64),
+    through_l2: PerByte,
+    l2_free: Tick,
+    /// When the last atomic addition to each granule is over; empty without any.
+    granules: Vec<Tick>,
+    granule: Tick,
+    atomic_factor: f64,
+    block: Tick,
+    write_buffer: u64,
+    /// Of each core, bytes in its write buffer.
+    buffered: Vec<u64>,
+    pub(super) traffic: Traffic,
+}
+
+impl Memory {
+    /// Memory for a program. `resident` says that it finds everything in L2; only where everything fits.
+    pub(super) fn new(program: &Program, costs: &Costs, resident: bool, adds: bool) -> Option<Self> {
+        let mut tensors = Vec::new();
+        let mut end = 0u64;
+        for tensor in &program.source().tensors {
+            let first = end.checked_next_multiple_of(costs.line_bytes)?;
+            end = first.checked_add(tensor.bytes())?;
+            tensors.push((first, end));
+        }
+        let lines = u32::try_from(end.div_ceil(costs.line_bytes)).ok()?;
+        let capacity = costs.l2_bytes / costs.line_bytes;
+        let granules = if adds { lines as usize } else { 0 };
+        Some(Self {
+            tensors,
+            l2: if resident { None } else { Some(L2::new(lines, capacity)) },
+            owed: 0,
+            line: costs.line_bytes,
+            request: costs.request_bytes,
+            share: Share::new(costs.memory, costs.fastest),
+            rates: (costs.memory, costs.fastest),
+            through_l2: costs.l2,
+            l2_free: 0,
+            granules: vec![0; granules],
+            granule: costs.same_granule,
+            atomic_factor: costs.atomic_factor,
+            block: costs.block,
+            write_buffer: costs.write_buffer,
+            buffered: vec![0; program.source().cores as usize],
+            traffic: Traffic::default(),
+        })
+    }
+
+    /// Bytes of all tensors, each from a line of its own.
+    pub(super) fn footprint(program: &Program, costs: &Costs) -> u64 {
+        program.source().tensors.iter().map(|t| t.bytes().div_ceil(costs.line_bytes) * costs.line_bytes).sum()
+    }
+
+    /// Begins a new run with what the last one left in L2.
+    pub(super) fn restart(&mut self) {
+        self.share = Share::new(self.rates.0, self.rates.1);
+        self.l2_free = 0;
+        self.owed = 0;
+        self.granules.fill(0);
+        self.buffered.fill(0);
+        self.traffic = Traffic::default();
+    }
+
+    /// Whether a transfer stays in its tensor.
+    pub(super) fn contains(&self, transfer: &Transfer) -> bool {
+        let Some((first, end)) = self.tensors.get(usize::from(transfer.global.tensor.0)) else { return false };
+        let last = u64::from(transfer.blocks.saturating_sub(1)).checked_mul(transfer.global_pitch());
+        let reach = last.and_then(|last| last.checked_add(transfer.global.offset)?.checked_add(transfer.bytes.into()));
+        transfer.blocks == 0 || reach.is_some_and(|reach| reach <= end - first)
+    }
+
+    /// One past the last line of a range that begins at `start`.
+    fn lines(&self, start: u64, bytes: u64) -> (u32, u32) {
+        let (first, end) = (start / self.line, (start + bytes).div_ceil(self.line));
+        // There are no more than 2^32 lines, or there would be no memory.
+        (u32::try_from(first).unwrap_or(0), u32::try_from(end).unwrap_or(0))
+    }
+
+    /// Begins a transfer of `alone`, what its core needs for each byte of a request, and `extra` ticks.
+    pub(super) fn begin(&mut self, now: Tick, core: u32, transfer: &Transfer, alone: PerByte, extra: Tick) -> Begun {
+        let base = self.tensors.get(usize::from(transfer.global.tensor.0)).map_or(0, |(first, _)| *first);
+        let (mut blocks, mut bytes) = (u64::from(transfer.blocks), u64::from(transfer.bytes));
+        if transfer.global_gap == 0 {
+            (blocks, bytes) = (blocks.min(1), blocks * bytes);
+        }
+        let (mut volume, mut read, mut written, mut free) = (0, 0, 0, now);
+        for block in 0..blocks {
+            let start = base + transfer.global.offset + block * transfer.global_pitch();
+            volume += ((start + bytes).div_ceil(self.request) - start / self.request) * self.request;
+            let (first, end) = self.lines(start, bytes);
+            let (from, to) = self.look_up(transfer, start, bytes, first, end);
+            read += from;
+            written += to;
+            if transfer.add.is_some() {
+                free = free.max(self.collide(now, first, end));
+            }
+        }
+        let traffic = &mut self.traffic;
+        let moved = transfer.moved();
+        if transfer.load {
+            traffic.read += moved
+        } else {
+            traffic.written += moved
+        }
+        let demand = (read + written) * self.line;
+        traffic.memory_read += read * self.line;
+        traffic.memory_written += written * self.line;
+        traffic.requested += volume;
+        let through = if transfer.add.is_some() { (volume as f64 * self.atomic_factor) as u64 } else { volume };
+        traffic.l2 += through;
+        self.l2_free = self.l2_free.max(now) + self.through_l2.ticks(through);
+        let extra = extra + self.block * blocks.saturating_sub(1);
+        let ends = (now + alone.ticks(volume) + extra).max(self.l2_free).max(free);
+        if demand == 0 {
+            return Begun::Ends(ends);
+        }
+        let mut waited = volume;
+        if !transfer.load {
+            let buffered = &mut self.buffered[core as usize];
+            let absorbed = volume.min(self.write_buffer - *buffered);
+            if absorbed > 0 {
+                *buffered += absorbed;
+                waited -= absorbed;
+                self.share.begin(now, absorbed, part(demand, absorbed, volume), core * KINDS + BUFFER);
+            }
+        }
+        if waited == 0 {
+            return Begun::Ends(ends);
+        }
+        let kind = if transfer.load { LOAD } else { STORE };
+        self.share.begin(now, waited, part(demand, waited, volume), core * KINDS + kind);
+        Begun::Shares(ends)
+    }
+
+    /// Lines that come from main memory and that go there.
+    fn look_up(&mut self, transfer: &Transfer, start: u64, bytes: u64, first: u32, end: u32) -> (u64, u64) {
+        let Some(l2) = &mut self.l2 else {
+            self.traffic.hits += u64::from(end - first);
+            return (0, 0);
+        };
+        let allocate = !transfer.bypass;
+        if transfer.load {
+            let Found { hits, misses, evicted } = l2.access(first, end, false, allocate);
+            self.traffic.hits += hits;
+            self.traffic.misses += misses;
+            return (misses, self.write_back(if allocate { misses } else { 0 }, evicted));
+        }
+        // Of a line that is not there and not wholly written, the rest is fetched.
+        let (mut read, mut written, mut allocated, mut displaced) = (0, 0, 0, 0);
+        let whole = (start.div_ceil(self.line), (start + bytes) / self.line);
+        let pieces = if whole.0 > whole.1 {
+            [(first, end, true), (end, end, false), (end, end, false)]
+        } else {
+            let (from, to) = (whole.0 as u32, whole.1 as u32);
+            [(first, from, true), (from, to, false), (to, end, true)]
+        };
+        for (from, to, partly) in pieces {
+            let Found { hits, misses, evicted } = l2.access(from, to, true, allocate);
+            self.traffic.hits += hits;
+            self.traffic.misses += misses;
+            displaced += evicted;
+            if allocate {
+                allocated += misses;
+                read += if partly { misses } else { 0 };
+            } else {
+                written += misses;
+            }
+        }
+        (read, written + self.write_back(allocated, displaced))
+    }
+
+    /// Lines that a transfer has to see written back for the room that it took. L2 evicts set by set, not in the order of time: whoever
+    /// takes room waits for its share of what is owed, not for what a model without sets says was oldest.
+    fn write_back(&mut self, allocated: u64, evicted: u64) -> u64 {
+        self.owed += evicted;
+        let expected = self.l2.as_ref().map_or(0, |l2| l2.expected_dirty(allocated));
+        let now = self.owed.min(expected);
+        self.owed -= now;
+        now
+    }
+
+    /// When the last of some granules can be added to.
+    fn collide(&mut self, now: Tick, first: u32, end: u32) -> Tick {
+        let mut last = now;
+        let range = self.granules.get_mut(first as usize..end as usize);
+        for free in range.into_iter().flatten() {
+            let at = now.max(*free);
+            if at > now {
+                self.traffic.collisions += 1;
+                self.traffic.collided += at - now;
+            }
+            *free = at + self.granule;
+            last = last.max(at);
+        }
+        last
+    }
+
+    /// An access of a scalar unit's cache. L2 sees it; its few bytes do not slow others down.
+    pub(super) fn cache_line(&mut self, tensor: usize, offset: u64, bytes: u64, write: bool) {
+        let base = self.tensors.get(tensor).map_or(0, |(first, _)| *first);
+        let (first, end) = self.lines(base + offset, bytes);
+        if let Some(l2) = &mut self.l2 {
+            let Found { hits, misses, evicted } = l2.access(first, end, write, true);
+            self.owed += evicted;
+            self.traffic.hits += hits;
+            self.traffic.misses += misses;
+            self.traffic.memory_read += misses * self.line;
+        }
+    }
+
+    /// When the next transfer in main memory ends, if no other begins before.
+    pub(super) fn next(&self) -> Option<Tick> {
+        self.share.next()
+    }
+
+    /// Ends it. What only was in a write buffer is nobody's news.
+    pub(super) fn end(&mut self) -> Option<Ended> {
+        let (at, owner, volume) = self.share.end()?;
+        let (core, kind) = (owner / KINDS, owner % KINDS);
+        if kind == BUFFER {
+            self.buffered[core as usize] -= volume;
+            return None;
+        }
+        Some(Ended { at, core, load: kind == LOAD })
+    }
+
+    /// When main memory was last busy.
+    pub(super) fn idle(&self) -> Tick {
+        self.share.idle()
+    }
+}
+
+/// The part of a demand that goes with a part of a volume.
+fn part(demand: u64, of: u64, volume: u64) -> u64 {
+    u64::try_from(u128::from(demand) * u128::from(of) / u128::from(volume.max(1))).unwrap_or(u64::MAX).max(1)
+}

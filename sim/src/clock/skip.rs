@@ -1,0 +1,176 @@
+//! Loops of a core that do the same again and again are not walked through.
+//!
+//! A loop is left out only where nothing else can tell: its body touches neither global memory nor other cores, sets no register, and
+//! none of its numbers depends on the loop's variable, so each iteration does the same to the core's pipes. Once the core's state,
+//! relative to its own time, is at the beginning of an iteration what it was at the beginning of the one before, all further ones take
+//! as long.
+
+use crate::program::{
+    Condition, Expr, Extent, Flag, Instruction, Local, LoopState, Mask, Move, Node, NodeId, Operand, Pipe, Program,
+    Reg, Rows, Scalar, Vector, visit,
+};
+
+use super::core::{Core, ScalarCounts};
+use super::pipe::Counts;
+use super::tick::Tick;
+
+/// What is known of a core's loops.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Skips {
+    /// By node: whether it is a loop of which iterations can be left out.
+    regular: Vec<bool>,
+    /// The last beginnings, of outer loops before inner ones.
+    seen: Vec<Seen>,
+}
+
+/// A core at the beginning of an iteration.
+#[derive(Clone, Debug)]
+struct Seen {
+    node: NodeId,
+    depth: usize,
+    now: Tick,
+    state: Vec<u64>,
+    counts: ScalarCounts,
+    pipes: [Counts; 3],
+}
+
+impl Skips {
+    /// Finds a program's regular loops.
+    pub(super) fn of(program: &Program) -> Self {
+        let mut regular = Vec::new();
+        visit(&program.source().body, &mut |node, item| {
+            regular.resize(node.0 as usize + 1, false);
+            if let Node::For(repeated) = item {
+                regular[node.0 as usize] = is_regular(&repeated.body, &[repeated.var]);
+            }
+        });
+        Self { regular, seen: Vec::new() }
+    }
+}
+
+/// Whether some code does the same whatever `vars` are.
+fn is_regular(body: &[Node], vars: &[Reg]) -> bool {
+    body.iter().all(|node| match node {
+        Node::Do(statement) => is_same(&statement.instruction, vars),
+        Node::Tile(tile) => is_regular(&tile.body, vars),
+        Node::If(branch) => {
+            let Condition { left, right, .. } = &branch.condition;
+            number(left, vars)
+                && number(right, vars)
+                && is_regular(&branch.then, vars)
+                && is_regular(&branch.otherwise, vars)
+        }
+        // What depends on an inner variable does the same each time the inner loop runs.
+        Node::For(inner) => expr(&inner.from, vars) && expr(&inner.to, vars) && is_regular(&inner.body, vars),
+    })
+}
+
+fn expr(expr: &Expr, vars: &[Reg]) -> bool {
+    expr.terms().iter().all(|(reg, _)| !vars.contains(reg))
+}
+
+fn number(scalar: &Scalar, vars: &[Reg]) -> bool {
+    match scalar {
+        Scalar::Int(value) => expr(value, vars),
+        // Float registers are set by instructions, and none is in a regular loop.
+        Scalar::Float(_) => true,
+    }
+}
+
+fn is_same(instruction: &Instruction, vars: &[Reg]) -> bool {
+    let local = |Local { slot, offset, .. }: &Local| expr(slot, vars) && expr(offset, vars);
+    match instruction {
+        Instruction::Vector(Vector { operands, extent, .. }) => {
+            operands.iter().all(|Operand { at, .. }| local(at))
+                && match extent {
+                    Extent::Count(count) => expr(count, vars),
+                    Extent::Repeats { repeats, mask: Mask::First(lanes) } => expr(repeats, vars) && expr(lanes, vars),
+                    Extent::Repeats { repeats, .. } => expr(repeats, vars),
+                }
+        }
+        Instruction::Move(Move { to, from, burst }) => {
+            local(to)
+                && local(from)
+                && [&burst.blocks, &burst.bytes, &burst.from_gap, &burst.to_gap].map(|e| expr(e, vars)) == [true; 4]
+        }
+        Instruction::Transpose(transpose) => {
+            let rows = |Rows { at, .. }: &Rows| local(at);
+            rows(&transpose.to) && rows(&transpose.from) && expr(&transpose.repeats, vars)
+        }
+        Instruction::SetFlag(Flag { from, to, id }) | Instruction::WaitFlag(Flag { from, to, id }) => {
+            let copies = |pipe: &Pipe| matches!(pipe, Pipe::Mte2 | Pipe::Mte3);
+            !copies(from) && !copies(to) && expr(id, vars)
+        }
+        Instruction::Barrier(pipe) => matches!(pipe, Some(Pipe::V | Pipe::S)),
+        Instruction::Load(_)
+        | Instruction::Store(_)
+        | Instruction::Let(..)
+        | Instruction::Read(_)
+        | Instruction::Write(_)
+        | Instruction::SyncAll(_) => false,
+    }
+}
+
+impl Core<'_> {
+    /// At the beginning of an iteration: leaves out the rest of a loop if that is the same again.
+    pub(super) fn skip(&mut self, node: NodeId) {
+        let depth = self.walker.loops().len();
+        // What an inner loop did in the iteration before is over.
+        while self.skips.seen.last().is_some_and(|seen| seen.depth > depth) {
+            self.skips.seen.pop();
+        }
+        if !self.skips.regular.get(node.0 as usize).copied().unwrap_or(false) {
+            return;
+        }
+        let now = self.now;
+        let before = self.skips.seen.pop_if(|seen| seen.depth == depth);
+        if !self.pipes[1..].iter().all(|pipe| pipe.is_quiet(now)) || !self.pipes[0].queue.is_empty() {
+            return;
+        }
+        let state = self.relative();
+        let remaining = self.walker.loops().last().map_or(0, LoopState::remaining);
+        let before = match before {
+            Some(before) if before.node == node && before.state == state && remaining > 0 => before,
+            _ => {
+                let pipes = [self.pipes[0].counts, self.pipes[1].counts, self.pipes[2].counts];
+                self.skips.seen.push(Seen { node, depth, now, state, counts: self.counts, pipes });
+                return;
+            }
+        };
+        self.walker.skip(remaining);
+        let by = (now - before.now) * remaining;
+        self.now += by;
+        for (pipe, since) in self.pipes.iter_mut().zip(&before.pipes) {
+            pipe.shift(by, remaining, since);
+        }
+        for at in self.flags.iter_mut().flatten().flatten() {
+            *at += by;
+        }
+        let ScalarCounts { busy, steps, skipped, queue_full, .. } = &mut self.counts;
+        *busy += (*busy - before.counts.busy) * remaining;
+        *queue_full += (*queue_full - before.counts.queue_full) * remaining;
+        let left_out = (*steps - before.counts.steps) * remaining;
+        *steps += left_out;
+        *skipped += left_out;
+    }
+
+    /// All that decides how it goes on, as seen from now.
+    fn relative(&self) -> Vec<u64> {
+        let mut state = Vec::with_capacity(96);
+        for pipe in &self.pipes {
+            pipe.relative(self.now, &mut state);
+        }
+        let past = |at: Tick| at.saturating_sub(self.now);
+        state.extend(
+            self.flags.iter().flatten().enumerate().filter_map(|(i, at)| Some([i as u64, past((*at)?)])).flatten(),
+        );
+        let vector = &self.pipes[0];
+        state.extend([
+            vector.before.total,
+            vector.before.repeats,
+            vector.written.start.into(),
+            vector.written.end.into(),
+        ]);
+        state
+    }
+}

@@ -1,0 +1,267 @@
+//! What the instructions of the vector pipe cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::product::{Element, InstructionCost, Soc, Unknown, VectorOp as Key};
+use crate::program::{
+    BLOCK, BinaryOp, Instruction, MoveStep, Node, NodeId, Program, REPEAT, ReduceOp, ScalarOp, TransposeStep, UnaryOp,
+    VectorOp, VectorStep, size_of, visit,
+};
+
+use super::banks::{Banks, Memo};
+use super::costs::Evidence;
+use super::tick::{CYCLE, Tick, cycles};
+
+/// Ticks of an instruction and of each of its repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    overhead: Tick,
+    repeat: Tick,
+}
+
+/// Costs of a program's vector instructions on a product.
+#[derive(Clone, Debug)]
+pub(super) struct Vectors {
+    /// By node.
+    costs: Vec<Cost>,
+    memos: Vec<Memo>,
+    keys: BTreeSet<Key>,
+    /// `None` where the product's banks are unknown.
+    banks: Option<Banks>,
+    counter_mode: Tick,
+}
+
+/// An instruction of the vector pipe, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Busy {
+    /// All of it.
+    pub(super) total: Tick,
+    /// From the first repeat to the last one.
+    pub(super) repeats: Tick,
+    /// Of those, what bank conflicts take.
+    pub(super) conflicts: Tick,
+}
+
+impl Vectors {
+    /// Looks up what a program uses.
+    ///
+    /// # Errors
+    /// An instruction's cost is unknown.
+    pub(super) fn new(program: &Program, soc: &Soc, counter_mode: Tick, conflicts: bool) -> Result<Self, Unknown> {
+        let mut costs = Vec::new();
+        let mut result = Ok(());
+        let mut known: BTreeMap<_, Result<Cost, Unknown>> = BTreeMap::new();
+        visit(&program.source().body, &mut |NodeId(node), item| {
+            let used = used(item);
+            let cost =
+                used.map(|(key, size)| known.entry((key, size)).or_insert_with(|| lookup(soc, key, size)).clone());
+            costs.resize(node as usize + 1, Cost { overhead: 0, repeat: 0 });
+            match cost.transpose() {
+                Ok(Some(cost)) => costs[node as usize] = cost,
+                Ok(None) => {}
+                Err(unknown) => {
+                    if result.is_ok() {
+                        result = Err(unknown);
+                    }
+                }
+            }
+        });
+        result?;
+        let memos = vec![Memo::default(); costs.len()];
+        let keys = known.keys().map(|(key, _)| *key).collect();
+        Ok(Self { costs, memos, keys, banks: if conflicts { Banks::of(soc).ok() } else { None }, counter_mode })
+    }
+
+    /// What the costs rest on.
+    pub(super) fn evidence(&self, soc: &Soc) -> Vec<Evidence> {
+        let fact = |key: &Key| {
+            let graded = soc.vector.fact(*key)?.graded()?;
+            let name = Key::ALL.iter().find(|(known, _)| known == key).map_or("", |(_, name)| name);
+            Some(Evidence { key: format!("vector.{name}"), grade: graded.grade, source: graded.source.to_string() })
+        };
+        let mut all: Vec<_> = self.keys.iter().filter_map(fact).collect();
+        if self.banks.is_some() && !self.keys.is_empty() {
+            let conflicts = soc.conflicts.read_read.graded();
+            all.extend(conflicts.map(|graded| Evidence {
+                key: "conflicts.read_read".into(),
+                grade: graded.grade,
+                source: graded.source.to_string(),
+            }));
+        }
+        all
+    }
+
+    /// Leaves of each instruction its repeats alone.
+    pub(super) fn without_overhead(&mut self) {
+        self.costs.iter_mut().for_each(|cost| cost.overhead = 0);
+        self.counter_mode = 0;
+    }
+
+    fn cost(&self, node: NodeId) -> Cost {
+        self.costs.get(node.0 as usize).copied().unwrap_or(Cost { overhead: 0, repeat: 0 })
+    }
+
+    /// A vector instruction.
+    #[inline]
+    pub(super) fn vector(&mut self, node: NodeId, step: &VectorStep) -> Busy {
+        let Cost { overhead, repeat } = self.cost(node);
+        let plain = repeat * u64::from(step.repeats);
+        let repeats = match (&self.banks, self.memos.get_mut(node.0 as usize)) {
+            (Some(banks), Some(memo)) => banks.ticks(step, repeat, memo),
+            _ => plain,
+        };
+        let counter = if step.counter { self.counter_mode } else { 0 };
+        Busy { total: overhead + counter + repeats, repeats, conflicts: repeats - plain }
+    }
+
+    /// A copy inside the UB.
+    pub(super) fn copy(&self, node: NodeId, step: &MoveStep) -> Busy {
+        let Cost { overhead, repeat } = self.cost(node);
+        let repeats = repeat * u64::from(step.blocks) * u64::from(step.bytes.div_ceil(REPEAT));
+        Busy { total: overhead + repeats, repeats, conflicts: 0 }
+    }
+
+    /// A transposition.
+    pub(super) fn transpose(&self, node: NodeId, step: &TransposeStep) -> Busy {
+        let Cost { overhead, repeat } = self.cost(node);
+        // Sixteen blocks are two repeats' worth.
+        let plain = 2 * repeat * u64::from(step.repeats);
+        let repeats = match &self.banks {
+            None => plain,
+            Some(banks) => {
+                let one = |r| (2 * repeat).max(banks.rows(&step.from, r)).max(banks.rows(&step.to, r));
+                (0..step.repeats).map(one).sum()
+            }
+        };
+        Busy { total: overhead + repeats, repeats, conflicts: repeats - plain }
+    }
+}
+
+fn lookup(soc: &Soc, key: Key, size: u32) -> Result<Cost, Unknown> {
+    let InstructionCost { overhead_cycles, cycles_8, cycles_16, cycles_32, .. } = soc.vector.cost(key)?;
+    let repeat = match size {
+        1 => cycles_8.or(cycles_16),
+        2 => cycles_16,
+        _ => cycles_32,
+    };
+    let missing = || {
+        let name = Key::ALL.iter().find(|(known, _)| *known == key).map_or("", |(_, name)| name);
+        Unknown { key: format!("vector.{name}.cycles_{}", size * 8).into() }
+    };
+    Ok(Cost { overhead: cycles(overhead_cycles), repeat: cycles(repeat.ok_or_else(missing)?) })
+}
+
+/// Under which name a product file has the cost of an instruction, and the size of its elements.
+fn used(node: &Node) -> Option<(Key, u32)> {
+    let Node::Do(statement) = node else { return None };
+    match &statement.instruction {
+        Instruction::Vector(vector) => Some((key(vector.op), size_of(vector.op.element()))),
+        Instruction::Move(_) => Some((Key::UbToUb, 2)),
+        Instruction::Transpose(transpose) => Some((Key::Transpose, size_of(transpose.element))),
+        _ => None,
+    }
+}
+
+/// Instructions that no table lists cost what the closest one does.
+fn key(op: VectorOp) -> Key {
+    match op {
+        VectorOp::Binary(op, _) => match op {
+            BinaryOp::Add | BinaryOp::AddRelu => Key::Add,
+            BinaryOp::Sub | BinaryOp::SubRelu => Key::Sub,
+            BinaryOp::Mul => Key::Mul,
+            BinaryOp::Div => Key::Div,
+            BinaryOp::Max => Key::Max,
+            BinaryOp::Min => Key::Min,
+            BinaryOp::And => Key::And,
+            BinaryOp::Or => Key::Or,
+            BinaryOp::MulAddDst => Key::MulAddDst,
+            // The throughput table has them with axpy.
+            BinaryOp::DstMulAdd | BinaryOp::DstMulAddRelu => Key::Axpy,
+        },
+        VectorOp::Unary(op, _) => match op {
+            UnaryOp::Abs => Key::Abs,
+            UnaryOp::Relu => Key::Relu,
+            UnaryOp::Rec => Key::Rec,
+            UnaryOp::Rsqrt => Key::Rsqrt,
+            UnaryOp::Sqrt => Key::Sqrt,
+            UnaryOp::Exp => Key::Exp,
+            UnaryOp::Ln => Key::Ln,
+            UnaryOp::Not => Key::Not,
+            UnaryOp::Copy => Key::Copy,
+        },
+        VectorOp::WithScalar(op, _) => match op {
+            ScalarOp::Adds => Key::Adds,
+            ScalarOp::Muls => Key::Muls,
+            ScalarOp::Maxs => Key::Maxs,
+            ScalarOp::Mins => Key::Mins,
+            ScalarOp::LeakyRelu => Key::Relu,
+            ScalarOp::Axpy => Key::Axpy,
+            ScalarOp::Shl | ScalarOp::Shr => Key::Shift,
+        },
+        // The throughput table has the index vector with it.
+        VectorOp::Duplicate(_) | VectorOp::Index(_) => Key::Dup,
+        VectorOp::Cast { to, from, .. } => cast(to, from),
+        VectorOp::Compare(..) => Key::Compare,
+        VectorOp::CompareScalar(..) => Key::CompareScalar,
+        VectorOp::Select(_) | VectorOp::SelectScalar(_) => Key::Select,
+        VectorOp::Reduce(ReduceOp::Sum, _) => Key::ReduceRepeat,
+        VectorOp::Reduce(ReduceOp::Max | ReduceOp::Min, _) => Key::ReduceMinmaxRepeat,
+        VectorOp::ReduceBlock(..) => Key::ReduceBlock,
+        VectorOp::ReducePair(_) => Key::ReducePair,
+        VectorOp::GatherMask(..) | VectorOp::GatherBits(_) => Key::GatherMask,
+        VectorOp::Broadcast(_) => Key::Brcb,
+        VectorOp::Gather(_) => Key::Gather,
+        VectorOp::GatherBlocks(_) => Key::GatherBlocks,
+        VectorOp::Scatter(_) => Key::Scatter,
+    }
+}
+
+fn cast(to: Element, from: Element) -> Key {
+    match (size_of(from), size_of(to)) {
+        (8, _) | (_, 8) => Key::Cast64,
+        (1, 2) => Key::CastU8F16,
+        (narrow, 4) if narrow < 4 => Key::CastWiden,
+        _ => Key::CastNarrow,
+    }
+}
+
+/// What an instruction writes, to tell whether the next one has to wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Written {
+    /// The first operand of an instruction, from its first byte to its last.
+    #[inline]
+    pub(super) fn by(step: &VectorStep) -> Self {
+        let [target, ..] = &step.operands;
+        let start = target.at.address;
+        let span = span(step.repeats, target.block_stride, target.repeat_stride);
+        Self { start, end: start.saturating_add(span) }
+    }
+
+    /// Whether an instruction reads some of it.
+    #[inline]
+    pub(super) fn is_read_by(&self, step: &VectorStep) -> bool {
+        let operands = step.op.parts().len();
+        step.operands.iter().take(operands).skip(1).any(|operand| {
+            let start = operand.at.address;
+            let end = start.saturating_add(span(step.repeats, operand.block_stride, operand.repeat_stride));
+            start < self.end && self.start < end
+        })
+    }
+}
+
+/// Bytes from the first to the last of lanes at strides.
+const fn span(repeats: u32, block_stride: u16, repeat_stride: u16) -> u32 {
+    let blocks = repeats.saturating_sub(1) * repeat_stride as u32 + 7 * block_stride as u32 + 1;
+    if repeats == 0 { 0 } else { blocks * BLOCK }
+}
+
+/// Ticks by which an instruction has to wait for the one before, whose result it reads: what is left of the way of a repeat through the
+/// pipe when the repeats behind the first have gone in.
+pub(super) const fn dependence(latency: Tick, before: Busy) -> Tick {
+    latency.saturating_sub(before.repeats.saturating_sub(CYCLE))
+}

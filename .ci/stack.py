@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Worst-case stack of the entry points of a linked image.
 
-    stack.py IMAGE [--entry NAME]... [--limit BYTES] [--tools DIR]
+    stack.py IMAGE [--entry PREFIX]... [--limit BYTES] [--tools DIR]
 
-The frames are those that the compiler emitted (-Zemit-stack-sizes), the calls those of the linked code. What cannot be
-bounded is refused: recursion, direct or mutual, calls through a register, and functions that move the stack pointer
-without an emitted size. Prints `bytes name` for each entry, largest first; exits with 1 on a refusal or beyond the limit.
+The frames are those that the compiler emitted (-Zemit-stack-sizes); of assembly and of libraries that were compiled without,
+the sum of all that a function pushes or subtracts. The calls are those of the linked code. What cannot be bounded is
+refused: recursion, direct or mutual, and calls through a register. Prints `bytes name` for each entry, largest first; exits with 1 on a refusal or beyond the limit.
 """
 import argparse
 import os
@@ -81,7 +81,7 @@ def calls(tools, image):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("image")
-    parser.add_argument("--entry", action="append", default=[], help="a function, or a part of its name")
+    parser.add_argument("--entry", action="append", default=[], help="how the names of entry points begin")
     parser.add_argument("--limit", type=int, help="most bytes")
     parser.add_argument("--tools", default="/usr/bin", help="where llvm-objdump and the like are")
     options = parser.parse_args()
@@ -108,7 +108,7 @@ def main():
         depth[name] = frame(name) + below
         return depth[name]
 
-    entries = [name for name in graph if any(part in name for part in options.entry)] if options.entry else list(graph)
+    entries = [name for name in graph if name.startswith(tuple(options.entry))] if options.entry else list(graph)
     if not entries:
         problems.append(f"no function is called {', '.join(options.entry)}")
     if not sizes:

@@ -170,12 +170,12 @@ enum What<'a> {
 /// Sums are made in registers where they can be, else on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
     if let What::Share(share) = what
-        && level != Level::scalar()
+        && !level.is_scalar()
         && plan.problem().early_success().is_none()
         && gather::fits(plan.problem())
     {
         gather_share(plan, level, share, inputs.grad_output, out);
-    } else if level == Level::scalar() {
+    } else if level.is_scalar() {
         compute_in_2_kib(plan, level, what, inputs.grad_output, out);
     } else {
         compute_in_16_kib(plan, level, what, inputs.grad_output, out);

@@ -17,7 +17,7 @@ pub(crate) trait Kernel {
 }
 
 /// Whether the target has vectors without asking. Where it has none, the baseline would only be the scalar level compiled again.
-const VECTORS: bool = cfg!(any(
+pub(crate) const VECTORS: bool = cfg!(any(
     target_feature = "sse2",
     all(target_arch = "aarch64", target_feature = "neon"),
     target_feature = "simd128"
@@ -52,6 +52,11 @@ impl Level {
     #[must_use]
     pub const fn baseline() -> Self {
         Self(if VECTORS { Kind::Baseline } else { Kind::Scalar })
+    }
+
+    /// Whether it has one lane; known when the crate is compiled where the target has no vectors.
+    pub(crate) const fn is_scalar(self) -> bool {
+        !VECTORS || matches!(self.0, Kind::Scalar)
     }
 
     /// The fastest level of this processor. Needs no operating system.

@@ -6,11 +6,12 @@ use super::coordinates::{Axis, somewhere};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::{Kernel, Level, VECTORS};
 use crate::simd::{Isa, Real, Vector};
 
 /// Points that are worked on together; a whole number of vectors at every level.
-pub(crate) const CHUNK: usize = 32;
+/// Fewer on small cores, which have little stack.
+pub(crate) const CHUNK: usize = if VECTORS { 32 } else { 8 };
 
 /// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
 pub(crate) const ABSENT: usize = usize::MAX >> 2;

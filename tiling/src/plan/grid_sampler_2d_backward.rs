@@ -293,7 +293,7 @@ impl Plan {
     /// The tiles of a share, in order; none in phases that only move or add what is staged. In order, they compute what the plan
     /// does, on local boxes and without its workspace: images, blocks of channels, points.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        let (plan, p) = (*self, self.problem);
+        let (plan, p) = (*self, &self.problem);
         let (per_image, points) = (self.blocks(), self.points());
         let first_block = |image: usize| image.saturating_mul(per_image.get());
         let (blocks, rows, own) = match self.work(phase, share) {
@@ -312,23 +312,25 @@ impl Plan {
         let others = p.want_input_grad;
         let runs = [(0..own.start, false), (own.clone(), true), (own.end..points, false)];
         let runs = runs.map(|(run, makes)| if makes || others { (run, makes) } else { (0..0, makes) });
-        blocks.flat_map(move |block| {
+        // The plan comes in at the end alone: each closure's copy would lie on the stack of whoever walks the tiles.
+        let most = self.tile_points;
+        let parts = blocks.flat_map(move |block| {
+            let runs = runs.clone().into_iter();
+            runs.flat_map(move |(run, makes)| pieces(run, most).map(move |run| (block, run, makes)))
+        });
+        parts.map(move |(block, run, makes)| {
             let first = (block % per_image).saturating_mul(CHANNEL_BLOCK.get());
-            let channels = [first, first.saturating_add(CHANNEL_BLOCK.get()).min(p.c)];
-            let rows = rows.clone();
-            runs.clone().into_iter().flat_map(move |(run, makes)| {
-                let rows = [rows.start, rows.end];
-                pieces(run, plan.tile_points).map(move |run| Tile {
-                    image: block / per_image,
-                    channels,
-                    points: [run.start, run.end],
-                    rows,
-                    makes_grid_grad: makes && p.want_grid_grad,
-                    first_points: run.start == 0,
-                    last_points: run.end == points,
-                    local_bytes: plan.tile_bytes(run.len()).unwrap_or(usize::MAX),
-                })
-            })
+            let p = &plan.problem;
+            Tile {
+                image: block / per_image,
+                channels: [first, first.saturating_add(CHANNEL_BLOCK.get()).min(p.c)],
+                points: [run.start, run.end],
+                rows: [rows.start, rows.end],
+                makes_grid_grad: makes && p.want_grid_grad,
+                first_points: run.start == 0,
+                last_points: run.end == points,
+                local_bytes: plan.tile_bytes(run.len()).unwrap_or(usize::MAX),
+            }
         })
     }
 

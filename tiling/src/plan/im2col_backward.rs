@@ -160,7 +160,8 @@ impl Plan {
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the kernel.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        let plan = *self;
+        // One copy of the plan, at the end: each closure's own would lie on the stack of whoever walks the tiles.
+        let (plan, width) = (*self, self.problem.w);
         let Size { rows, columns, taps: [ti, tj] } = self.size;
         let height = at_least_1(self.problem.h);
         let run = self.share_rows(phase, share);
@@ -170,13 +171,13 @@ impl Plan {
             let of_plane = |row: usize| row.saturating_sub(first).min(height.get());
             let in_plane = [of_plane(run.start), of_plane(run.end)];
             pieces(in_plane, rows)
-                .flat_map(move |rows| pieces([0, plan.problem.w], columns).map(move |columns| (plane, rows, columns)))
+                .flat_map(move |rows| pieces([0, width], columns).map(move |columns| (plane, rows, columns)))
         });
         let [kh, kw] = self.cut_taps();
-        boxes.flat_map(move |(plane, rows, columns)| {
-            pieces([0, kh], ti)
-                .flat_map(move |i| pieces([0, kw], tj).map(move |j| plan.tile(plane, rows, columns, [i, j])))
-        })
+        let parts = boxes.flat_map(move |cells| {
+            pieces([0, kh], ti).flat_map(move |i| pieces([0, kw], tj).map(move |j| (cells, [i, j])))
+        });
+        parts.map(move |((plane, rows, columns), taps)| plan.tile(plane, rows, columns, taps))
     }
 
     /// The window `(a, b)` of which the first cell of a tap's input box is a part; negative or beyond `[Lh, Lw]` in the padding.

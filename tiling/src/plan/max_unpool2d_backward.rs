@@ -113,17 +113,18 @@ impl Plan {
 
     /// The tiles of a share, in order: planes, runs, slices.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        let plan = *self;
+        // One copy of the plan, at the end: each closure's own would lie on the stack of whoever walks the tiles.
+        let (plan, all, size) = (*self, self.cells(), self.size);
         let plane_size = at_least_1(self.plane_size());
         let run = self.share_elements(phase, share);
         let planes = run.start / plane_size..ceil_div(run.end, plane_size);
-        planes.flat_map(move |plane| {
+        let parts = planes.flat_map(move |plane| {
             let first = plane.saturating_mul(plane_size.get());
             let of_plane = |element: usize| element.saturating_sub(first).min(plane_size.get());
-            pieces([of_plane(run.start), of_plane(run.end)], plan.size.elements).flat_map(move |elements| {
-                pieces([0, plan.cells()], plan.size.cells).map(move |cells| plan.tile(plane, elements, cells))
-            })
-        })
+            pieces([of_plane(run.start), of_plane(run.end)], size.elements)
+                .flat_map(move |elements| pieces([0, all], size.cells).map(move |cells| (plane, elements, cells)))
+        });
+        parts.map(move |(plane, elements, cells)| plan.tile(plane, elements, cells))
     }
 
     /// The same plan with a tile of another size, of those that [`choices`](Self::choices) name; the other one shrinks if it

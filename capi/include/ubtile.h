@@ -132,22 +132,22 @@
 /**
  * Bytes of a stored plan.
  */
-#define UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES 832
+#define UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES 840
 
 /**
  * Bytes of a stored plan.
  */
-#define UBTILE_IM2COL_BACKWARD_STORED_BYTES 440
+#define UBTILE_IM2COL_BACKWARD_STORED_BYTES 448
 
 /**
  * Bytes of a stored plan.
  */
-#define UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES 664
+#define UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES 672
 
 /**
  * Bytes of a stored plan.
  */
-#define UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES 536
+#define UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES 544
 
 /**
  * A tensor: dtype, shape, and strides in elements. Entries beyond the rank are not looked at.
@@ -191,6 +191,10 @@ typedef struct ubtile_target {
    * Bytes that a vector instruction takes at once; 4 where there is none.
    */
   size_t vector_bytes;
+  /**
+   * Whether memory is read through caches, so that a copy of an input with far strides pays.
+   */
+  bool caches;
 } ubtile_target;
 
 /**
@@ -508,7 +512,7 @@ typedef struct ubtile_im2col_backward_buffers {
    */
   struct ubtile_output out;
   /**
-   * Not used: plans of this operator need none.
+   * As many bytes as the plan says, from any address: none unless `grad_output` has far strides and the target caches.
    */
   struct ubtile_output workspace;
 } ubtile_im2col_backward_buffers;
@@ -709,7 +713,7 @@ typedef struct ubtile_replication_pad2d_backward_buffers {
    */
   struct ubtile_output grad_input;
   /**
-   * Not used: plans of this operator need none.
+   * As many bytes as the plan says, from any address: none unless `grad_output` has far strides and the target caches.
    */
   struct ubtile_output workspace;
 } ubtile_replication_pad2d_backward_buffers;
@@ -991,7 +995,7 @@ int32_t ubtile_im2col_backward_run(const struct ubtile_im2col_backward_tiling *t
                                    const struct ubtile_im2col_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run; of `out` only the share's own elements are written, so
+ * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out` only the share's own elements are written, so
  * other shares may run at the same time.
  *
  * # Safety
@@ -1226,7 +1230,7 @@ int32_t ubtile_replication_pad2d_backward_run(const struct ubtile_replication_pa
                                               const struct ubtile_replication_pad2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run; of `grad_input` only the share's own elements are
+ * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `grad_input` only the share's own elements are
  * written, so other shares may run at the same time.
  *
  * # Safety

@@ -13,7 +13,7 @@ use crate::types::{
 };
 
 /// Bytes of a stored plan.
-pub const UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES: usize = 832;
+pub const UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES: usize = 840;
 const _: () = assert!(UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES == stored_bytes(5 * TENSOR_WORDS + 5));
 
 /// A plan. Opaque: filled by `ubtile_grid_sampler_2d_backward_plan` or `..._load`, may be copied.

@@ -13,7 +13,7 @@ use crate::types::{
 };
 
 /// Bytes of a stored plan.
-pub const UBTILE_IM2COL_BACKWARD_STORED_BYTES: usize = 440;
+pub const UBTILE_IM2COL_BACKWARD_STORED_BYTES: usize = 448;
 const _: () = assert!(UBTILE_IM2COL_BACKWARD_STORED_BYTES == stored_bytes(2 * TENSOR_WORDS + 10));
 
 /// A plan. Opaque: filled by `ubtile_im2col_backward_plan` or `..._load`, may be copied.
@@ -109,7 +109,7 @@ pub struct Im2colBuffers {
     pub grad_output: Input,
     /// As described.
     pub out: Output,
-    /// Not used: plans of this operator need none.
+    /// As many bytes as the plan says, from any address: none unless `grad_output` has far strides and the target caches.
     pub workspace: Output,
 }
 
@@ -320,18 +320,19 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run(
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
         let (grad_output, out) = (buffers.grad_output.bytes()?, buffers.out.bytes()?);
-        disjoint(&[out], &[grad_output])?;
-        // SAFETY: the caller's promise, and `out` overlaps nothing.
-        let (inputs, outputs) = unsafe {
+        let workspace = buffers.workspace.bytes()?;
+        disjoint(&[out, workspace], &[grad_output])?;
+        // SAFETY: the caller's promise, and outputs overlap nothing.
+        let (inputs, outputs, workspace) = unsafe {
             let inputs = Inputs { grad_output: grad_output.values(plan.problem().dtype)? };
-            (inputs, Outputs { out: out.values_mut(plan.problem().out_dtype)? })
+            (inputs, Outputs { out: out.values_mut(plan.problem().out_dtype)? }, workspace.own())
         };
-        kernel::run(plan, level, inputs, outputs, &mut []).map_err(of_run)
+        kernel::run(plan, level, inputs, outputs, workspace).map_err(of_run)
     };
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run; of `out` only the share's own elements are written, so
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out` only the share's own elements are written, so
 /// other shares may run at the same time.
 ///
 /// # Safety
@@ -347,12 +348,27 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
-        let (grad_output, out) = (buffers.grad_output.bytes()?, buffers.out.bytes()?);
-        disjoint(&[out], &[grad_output])?;
-        // SAFETY: the caller's promise; shares own disjoint elements.
+        let (mut grad_output, out) = (buffers.grad_output.bytes()?, buffers.out.bytes()?);
+        let workspace = buffers.workspace.bytes()?;
+        disjoint(&[out, workspace], &[grad_output])?;
+        let dtype = plan.problem().dtype;
+        if let Some(staging) = plan.staging() {
+            let copy = operator::copy_in(&staging, workspace);
+            if phase == 0 {
+                // SAFETY: the caller's promise; shares own disjoint elements.
+                let (inputs, copy) = unsafe {
+                    let copy = copy.elements_mut(dtype, &operator::copy_share(&staging, share))?;
+                    (Inputs { grad_output: grad_output.values(dtype)? }, copy)
+                };
+                return kernel::stage_share(plan, share, inputs, copy).map_err(of_run);
+            }
+            grad_output = copy;
+        }
+        let range = plan.share_range(phase, share);
+        // SAFETY: the caller's promise; shares own disjoint elements, and what they read is complete.
         let (inputs, outputs) = unsafe {
-            let inputs = Inputs { grad_output: grad_output.values(plan.problem().dtype)? };
-            (inputs, Outputs { out: out.elements_mut(plan.problem().out_dtype, &plan.share_range(phase, share))? })
+            let inputs = Inputs { grad_output: grad_output.values(dtype)? };
+            (inputs, Outputs { out: out.elements_mut(plan.problem().out_dtype, &range)? })
         };
         kernel::run_share(plan, level, phase, share, inputs, outputs).map_err(of_run)
     };

@@ -13,7 +13,7 @@ use crate::types::{
 };
 
 /// Bytes of a stored plan.
-pub const UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES: usize = 664;
+pub const UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES: usize = 672;
 const _: () = assert!(UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES == stored_bytes(4 * TENSOR_WORDS + 2));
 
 /// A plan. Opaque: filled by `ubtile_max_unpool2d_backward_plan` or `..._load`, may be copied.

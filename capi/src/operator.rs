@@ -1,9 +1,11 @@
 //! What the functions of all operators do alike: plan, store, load, count.
 
-use ubtile_tiling::{Phase, PlanOptions, Status, TargetSpec};
+use core::ops::Range;
+
+use ubtile_tiling::{ALIGN, Phase, PlanOptions, Staging, Status, TargetSpec};
 
 use crate::held::{self, Held};
-use crate::memory::{read, write};
+use crate::memory::{Bytes, read, write};
 use crate::stored::{Described, Digest, Recipe};
 use crate::types::{Options, Outcome, Target};
 
@@ -117,6 +119,18 @@ pub(crate) unsafe fn shares<T: Operator>(tiling: *const T, phase: usize) -> usiz
     // SAFETY: the caller's promise.
     let Ok(plan) = (unsafe { held::get(tiling) }) else { return 0 };
     T::phases(plan).nth(phase).map_or(0, |phase| phase.shares)
+}
+
+/// Where in a workspace the copy of an input lies that a plan asks for.
+pub(crate) fn copy_in(staging: &Staging, workspace: Bytes) -> Bytes {
+    let start = staging.region.offset;
+    workspace.aligned(ALIGN).part(start..start.saturating_add(staging.region.bytes))
+}
+
+/// The elements of that copy which a share makes.
+pub(crate) fn copy_share(staging: &Staging, share: usize) -> Range<usize> {
+    let (planes, plane) = (staging.planes(share), staging.plane());
+    planes.start.saturating_mul(plane)..planes.end.saturating_mul(plane)
 }
 
 /// # Safety

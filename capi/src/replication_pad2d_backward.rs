@@ -13,7 +13,7 @@ use crate::types::{
 };
 
 /// Bytes of a stored plan.
-pub const UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES: usize = 536;
+pub const UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES: usize = 544;
 const _: () = assert!(UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES == stored_bytes(3 * TENSOR_WORDS + 4));
 
 /// A plan. Opaque: filled by `ubtile_replication_pad2d_backward_plan` or `..._load`, may be copied.
@@ -97,7 +97,7 @@ pub struct ReplicationPadBuffers {
     pub grad_output: Input,
     /// As described.
     pub grad_input: Output,
-    /// Not used: plans of this operator need none.
+    /// As many bytes as the plan says, from any address: none unless `grad_output` has far strides and the target caches.
     pub workspace: Output,
 }
 
@@ -282,19 +282,19 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run(
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
         let (grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
-        disjoint(&[grad_input], &[grad_output])?;
-        let dtype = plan.problem().dtype;
-        // SAFETY: the caller's promise, and `grad_input` overlaps nothing.
-        let (inputs, outputs) = unsafe {
-            let inputs = Inputs { grad_output: grad_output.values(dtype)? };
-            (inputs, Outputs { grad_input: grad_input.values_mut(dtype)? })
+        let workspace = buffers.workspace.bytes()?;
+        disjoint(&[grad_input, workspace], &[grad_output])?;
+        // SAFETY: the caller's promise, and outputs overlap nothing.
+        let (inputs, outputs, workspace) = unsafe {
+            let inputs = Inputs { grad_output: grad_output.values(plan.problem().dtype)? };
+            (inputs, Outputs { grad_input: grad_input.values_mut(plan.problem().dtype)? }, workspace.own())
         };
-        kernel::run(plan, level, inputs, outputs, &mut []).map_err(of_run)
+        kernel::run(plan, level, inputs, outputs, workspace).map_err(of_run)
     };
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run; of `grad_input` only the share's own elements are
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `grad_input` only the share's own elements are
 /// written, so other shares may run at the same time.
 ///
 /// # Safety
@@ -310,10 +310,24 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
-        let (grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
-        disjoint(&[grad_input], &[grad_output])?;
-        let (dtype, range) = (plan.problem().dtype, plan.share_range(phase, share));
-        // SAFETY: the caller's promise; shares own disjoint elements.
+        let (mut grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
+        let workspace = buffers.workspace.bytes()?;
+        disjoint(&[grad_input, workspace], &[grad_output])?;
+        let dtype = plan.problem().dtype;
+        if let Some(staging) = plan.staging() {
+            let copy = operator::copy_in(&staging, workspace);
+            if phase == 0 {
+                // SAFETY: the caller's promise; shares own disjoint elements.
+                let (inputs, copy) = unsafe {
+                    let copy = copy.elements_mut(dtype, &operator::copy_share(&staging, share))?;
+                    (Inputs { grad_output: grad_output.values(dtype)? }, copy)
+                };
+                return kernel::stage_share(plan, share, inputs, copy).map_err(of_run);
+            }
+            grad_output = copy;
+        }
+        let range = plan.share_range(phase, share);
+        // SAFETY: the caller's promise; shares own disjoint elements, and what they read is complete.
         let (inputs, outputs) = unsafe {
             let inputs = Inputs { grad_output: grad_output.values(dtype)? };
             (inputs, Outputs { grad_input: grad_input.elements_mut(dtype, &range)? })

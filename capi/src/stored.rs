@@ -13,7 +13,7 @@ use crate::types::{Options, Target, Tensor, UBTILE_DEFAULT};
 const FORMAT: u64 = u64::from_le_bytes(*b"ubtile\0\x01");
 
 /// Words around a description: format, operator, target, options, digest.
-const AROUND: usize = 2 + 4 + 2 + 1;
+const AROUND: usize = 2 + 5 + 2 + 1;
 
 /// Bytes of a stored plan whose description has so many words.
 pub(crate) const fn stored_bytes(desc_words: usize) -> usize {
@@ -95,10 +95,11 @@ impl<D: Described> Recipe<D> {
             }
         }
         self.desc.visit(words)?;
-        let Target { cores, local_bytes, block_bytes, vector_bytes } = &mut self.target;
+        let Target { cores, local_bytes, block_bytes, vector_bytes, caches } = &mut self.target;
         for size in [cores, local_bytes, block_bytes, vector_bytes] {
             words.size(size)?;
         }
+        words.flag(caches)?;
         words.size(&mut self.options.workspace_limit)?;
         words.size(&mut self.options.local_bytes)
     }

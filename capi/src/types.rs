@@ -74,6 +74,8 @@ pub struct Target {
     pub block_bytes: usize,
     /// Bytes that a vector instruction takes at once; 4 where there is none.
     pub vector_bytes: usize,
+    /// Whether memory is read through caches, so that a copy of an input with far strides pays.
+    pub caches: bool,
 }
 
 /// What may be asked of a plan.
@@ -159,8 +161,9 @@ fn dtype(number: i32) -> Result<Dtype, Status> {
 
 impl Target {
     pub(crate) fn spec(&self) -> TargetSpec {
-        let Self { cores, local_bytes, block_bytes, vector_bytes } = *self;
-        TargetSpec { cores, local_bytes, block_bytes, vector_bytes, capabilities: Capabilities::HOST }
+        let Self { cores, local_bytes, block_bytes, vector_bytes, caches } = *self;
+        let capabilities = Capabilities { caches, ..Capabilities::HOST };
+        TargetSpec { cores, local_bytes, block_bytes, vector_bytes, capabilities }
     }
 }
 
@@ -220,9 +223,10 @@ pub unsafe extern "C" fn ubtile_target_named(name: *const c_char, target: *mut T
             "host" => TargetSpec::host(1),
             _ => TargetSpec::from_name(name).ok_or(Status::ParamInvalid)?,
         };
-        let TargetSpec { cores, local_bytes, block_bytes, vector_bytes, .. } = spec;
+        let TargetSpec { cores, local_bytes, block_bytes, vector_bytes, capabilities: Capabilities { caches, .. } } =
+            spec;
         // SAFETY: the caller's promise.
-        unsafe { write(target, Target { cores, local_bytes, block_bytes, vector_bytes }) }
+        unsafe { write(target, Target { cores, local_bytes, block_bytes, vector_bytes, caches }) }
     };
     code(fill())
 }

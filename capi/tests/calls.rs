@@ -43,13 +43,13 @@ fn numbers(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(next).collect()
 }
 
-fn grid_desc(c: usize) -> grid::GridSamplerDesc {
+fn grid_desc(dtype: i32, c: usize) -> grid::GridSamplerDesc {
     grid::GridSamplerDesc {
-        grad_output: tensor(UBTILE_F32, &[2, c, 5, 6]),
-        input: tensor(UBTILE_F32, &[2, c, 7, 8]),
-        grid: tensor(UBTILE_F32, &[2, 5, 6, 2]),
-        input_grad: tensor(UBTILE_F32, &[2, c, 7, 8]),
-        grid_grad: tensor(UBTILE_F32, &[2, 5, 6, 2]),
+        grad_output: tensor(dtype, &[2, c, 5, 6]),
+        input: tensor(dtype, &[2, c, 7, 8]),
+        grid: tensor(dtype, &[2, 5, 6, 2]),
+        input_grad: tensor(dtype, &[2, c, 7, 8]),
+        grid_grad: tensor(dtype, &[2, 5, 6, 2]),
         output_mask: [true, true],
         ..Default::default()
     }
@@ -59,7 +59,7 @@ fn grid_desc(c: usize) -> grid::GridSamplerDesc {
 #[test]
 fn grid_sampler_by_shares_gives_the_bits_of_the_run() {
     for (c, cores) in [(3, 1), (70, 3), (5, 5)] {
-        let desc = grid_desc(c);
+        let desc = grid_desc(UBTILE_F32, c);
         let target = Target { cores, ..target(c"host") };
         let mut tiling = grid::GridSamplerTiling { opaque: [0; _] };
         let mut workspace_bytes = 0;
@@ -245,6 +245,56 @@ fn padding_folds() {
     assert_eq!(out, [3.0, 7.0, 30.0, 38.0]);
 }
 
+/// A plan for a machine with caches copies an input whose columns lie far apart: by shares as in one go, from any address.
+#[test]
+fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
+    let (c, h, w) = (5, 6, 7);
+    let mut grad_output = tensor(UBTILE_F32, &[2, c, h + 2, w + 2]);
+    grad_output.strides[..4].copy_from_slice(&[c * (h + 2) * (w + 2), 1, c * (w + 2), c]);
+    let image = tensor(UBTILE_F32, &[2, c, h, w]);
+    let desc = pad::ReplicationPadDesc { grad_output, self_tensor: image, grad_input: image, padding: [1, 1, 1, 1] };
+    let data = numbers(2 * c * (h + 2) * (w + 2), 7);
+    let mut results = Vec::new();
+    for (caches, by_shares) in [(false, false), (true, false), (true, true)] {
+        let machine = Target { cores: 3, caches, ..target(c"host") };
+        let (mut tiling, mut workspace_bytes) = (pad::ReplicationPadTiling { opaque: [0; _] }, 0);
+        let mut out = vec![9f32; 2 * c * h * w];
+        // SAFETY: all pointers are to what they say.
+        unsafe {
+            let plan =
+                pad::ubtile_replication_pad2d_backward_plan(&desc, &machine, null(), &mut tiling, &mut workspace_bytes);
+            assert_eq!(plan, UBTILE_SUCCESS);
+            assert_eq!(workspace_bytes > 0, caches);
+            let mut workspace = vec![0x5au8; workspace_bytes + 1];
+            let buffers = pad::ReplicationPadBuffers {
+                grad_output: input(&data),
+                grad_input: output(&mut out),
+                workspace: output(&mut workspace[1..]),
+            };
+            if by_shares {
+                let phases = pad::ubtile_replication_pad2d_backward_phases(&tiling);
+                assert_eq!(phases, 2);
+                for phase in 0..phases {
+                    for share in (0..pad::ubtile_replication_pad2d_backward_shares(&tiling, phase)).rev() {
+                        let run = pad::ubtile_replication_pad2d_backward_run_share;
+                        assert_eq!(run(&tiling, null(), phase, share, &buffers), UBTILE_SUCCESS);
+                    }
+                }
+            } else {
+                assert_eq!(pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
+                if caches {
+                    let none = pad::ReplicationPadBuffers { workspace: NONE, ..buffers };
+                    let run = pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &none);
+                    assert_eq!(run, UBTILE_ERROR_PARAM_INVALID);
+                    assert_eq!(pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
+                }
+            }
+        }
+        results.push(out);
+    }
+    assert!(results[0] == results[1] && results[1] == results[2]);
+}
+
 #[test]
 fn what_is_not_usable_is_refused() {
     let (mut tiling, desc, machine) = (pad::ReplicationPadTiling { opaque: [0; _] }, pad_desc(), target(c"host"));
@@ -285,7 +335,7 @@ fn what_is_not_usable_is_refused() {
 /// Every flipped bit of a stored plan is found, and whole it is the same plan.
 #[test]
 fn a_stored_plan_comes_back_whole_or_not_at_all() {
-    let (desc, machine) = (grid_desc(3), Target { cores: 4, ..target(c"host") });
+    let (desc, machine) = (grid_desc(UBTILE_F16, 3), Target { vector_bytes: 4, ..target(c"host") });
     let options = Options { workspace_limit: 5000, local_bytes: UBTILE_DEFAULT };
     let mut bytes = [0u8; grid::UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES];
     let mut there = [grid::GridSamplerTiling { opaque: [0; _] }; 2];
@@ -312,5 +362,5 @@ fn a_stored_plan_comes_back_whole_or_not_at_all() {
     }
     // The format is the same on every machine: words, little endian.
     assert_eq!(&bytes[..8], b"ubtile\0\x01");
-    assert_eq!(&bytes[8..24], &[[0u8; 8], [UBTILE_F32 as u8, 0, 0, 0, 0, 0, 0, 0]].concat()[..]);
+    assert_eq!(&bytes[8..24], &[[0u8; 8], [UBTILE_F16 as u8, 0, 0, 0, 0, 0, 0, 0]].concat()[..]);
 }

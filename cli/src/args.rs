@@ -18,7 +18,7 @@ pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperat
 use fuzz::FUZZ_EXAMPLES;
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
-pub(crate) use program::{DisasmArgs, ProgramArgs, SimArgs};
+pub(crate) use program::{CompareArgs, DisasmArgs, ProgramArgs, SimArgs};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 
@@ -45,7 +45,7 @@ Examples:
   ubtile plan max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112
   ubtile sim --program add.tile --in in.npz --out out.npz
 
-Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a check failed.";
+Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a check failed, 5 slower than before.";
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Run a tile program on a model of an AI Core
     #[command(after_help = program::SIM_EXAMPLES)]
     Sim(SimArgs),
+    /// Compare two results of `sim`, or one with a profile of a device; fail when the second takes longer
+    #[command(after_help = program::COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Check a tile program and print it in full: constants replaced, addresses of buffers stated
     #[command(after_help = program::DISASM_EXAMPLES)]
     Disasm(DisasmArgs),

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod compare;
 pub(crate) mod disasm;
 pub(crate) mod fuzz;
 pub(crate) mod ops;

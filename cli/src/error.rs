@@ -12,6 +12,8 @@ pub(crate) enum Error {
     Unusable(String),
     /// A result disagrees with the reference.
     Check(String),
+    /// A result is worse than the one before.
+    Regression(String),
 }
 
 impl Error {
@@ -21,6 +23,7 @@ impl Error {
             Self::Usage(_) => 2,
             Self::Unusable(_) => 3,
             Self::Check(_) => 4,
+            Self::Regression(_) => 5,
         }
     }
 
@@ -37,7 +40,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(line) | Self::Unusable(line) | Self::Check(line)) = self;
+        let (Self::Usage(line) | Self::Unusable(line) | Self::Check(line) | Self::Regression(line)) = self;
         // Messages of libraries may have several lines.
         for (i, part) in line.lines().enumerate() {
             write!(f, "{}{part}", if i == 0 { "" } else { " " })?;

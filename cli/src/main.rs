@@ -13,6 +13,7 @@ mod place;
 mod planning;
 mod problem;
 mod program;
+mod settings;
 mod progress;
 mod soc;
 mod tensors;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
             commands::plan::run(&attributes, &args, cli.format)
         }
         Some(Command::Sim(args)) => commands::sim::run(&args, cli.format),
+        Some(Command::Compare(args)) => commands::compare::run(&args, cli.format),
         Some(Command::Disasm(args)) => commands::disasm::run(&args, cli.format),
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
         Some(Command::Fuzz(args)) => commands::fuzz::run(&args, cli.format),

@@ -93,6 +93,7 @@ pub struct Soc {
     /// What can be converted to what.
     pub conversions: Conversions,
     facts: Vec<Entry>,
+    document: Arc<Document>,
 }
 
 impl Soc {
@@ -154,6 +155,7 @@ impl Soc {
     }
 
     fn from_document(name: &str, document: Document) -> Result<Self, ProductError> {
+        let kept = Arc::new(document.clone());
         let Resolved { tables, warning } = EMBEDDED.resolve(document)?;
         let mut reader = Reader::new(tables);
         let version = Version::read(&mut reader)?;
@@ -188,7 +190,25 @@ impl Soc {
             instructions: Instructions::read(&mut reader)?,
             conversions: Conversions::read(&mut reader)?,
             facts: reader.finish()?,
+            document: kept,
         })
+    }
+
+    /// The same SoC where some keys have other values, such as `clock.core_mhz` `1650`. They are guesses; `source` says whose.
+    ///
+    /// # Errors
+    /// There is no such key, or it cannot have the value.
+    pub fn with<'a>(
+        &self,
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+        source: &str,
+    ) -> Result<Self, ProductError> {
+        let mut document = (*self.document).clone();
+        let source = source.into();
+        for (key, value) in settings {
+            document.state(key, value, &source)?;
+        }
+        Self::from_document(&self.name, document)
     }
 
     /// The name, as the command line takes it.

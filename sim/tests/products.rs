@@ -228,10 +228,10 @@ fn what_no_source_says_is_unknown() {
     unknown("Ascend910A", "memory.bytes");
     unknown("Ascend910A", "version.compiler_aiv");
     unknown("Ascend910_5591", "version.npu_arch");
-    unknown("Ascend310B1", "dma.load_latency_ns");
+    unknown("Ascend310B1", "sync.sync_all_hard_us");
     unknown("Ascend910_9391", "memory.hbm_peak_gbps");
-    let error = soc("Ascend310B1").dma.load_latency_ns.get().unwrap_err();
-    assert_eq!(error.to_string(), "dma.load_latency_ns is unknown; a product file can state it");
+    let error = soc("Ascend310B1").sync.sync_all_hard_us.get().unwrap_err();
+    assert_eq!(error.to_string(), "sync.sync_all_hard_us is unknown; a product file can state it");
 }
 
 #[test]
@@ -279,5 +279,19 @@ fn plans_are_for_what_the_framework_leaves() {
     }
     for soc in all() {
         assert!(soc.target_spec().is_ok(), "{}", soc.name());
+    }
+}
+
+#[test]
+fn keys_can_be_stated_anew() {
+    let board = soc("Ascend910B4").with([("clock.core_mhz", "1650"), ("ub.bytes", "64 KiB")], "--set").unwrap();
+    assert_eq!((board.clock.core_mhz.get().unwrap().get(), board.ub.bytes.get().unwrap().0), (1650, 64 << 10));
+    assert_eq!(board.clock.core_mhz.graded().unwrap().grade, Grade::Guess);
+    assert_eq!(board.cores.vector_units.get().unwrap().get(), 40);
+    let again = board.with([("clock.core_mhz", "1500")], "--set").unwrap();
+    assert_eq!((again.clock.core_mhz.get().unwrap().get(), again.ub.bytes.get().unwrap().0), (1500, 64 << 10));
+    for (key, value) in [("clock.core_mhz", "fast"), ("clock.core", "1"), ("core_mhz", "1"), ("ub.bytes", "-1")] {
+        let error = soc("Ascend910B4").with([(key, value)], "--set").unwrap_err().to_string();
+        assert!(error.starts_with("--set") && error.contains(key), "{error}");
     }
 }

@@ -6,6 +6,8 @@ use clap::Args;
 use ubtile_sim::product::Soc;
 use ubtile_tiling::Product;
 
+use super::values::{Named, Range};
+
 /// A tile program and the SoC that it is for.
 #[derive(Args, Debug)]
 pub(crate) struct ProgramArgs {
@@ -23,11 +25,21 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
     /// The tensors that the program reads, by name, a .npz or .safetensors file; not needed where it reads none
-    #[arg(long = "in", value_name = "FILE")]
+    #[arg(long = "in", value_name = "FILE", requires = "output")]
     pub(crate) input: Option<PathBuf>,
-    /// Where the tensors go that it writes, a .npz or .safetensors file
+    /// Run it on tensors: where those go that it writes, a .npz or .safetensors file. Without it, the program is timed
     #[arg(long = "out", value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
+    /// Decides how latencies vary, and what reads find that `assume` something
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
+    pub(crate) seed: u64,
+    /// Change a number: a constant of the program; cores; clock (MHz), bandwidth (of main memory, 1e9 bytes/s) or any key that
+    /// `ubtile products` lists; start=cold, when nothing is in L2
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "output")]
+    pub(crate) set: Vec<Named<String>>,
+    /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
+    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
+    pub(crate) vary: Option<Named<Range>>,
 }
 
 /// Options of `disasm`.
@@ -39,8 +51,33 @@ pub(crate) struct DisasmArgs {
 
 pub(super) const SIM_EXAMPLES: &str = "\
 Examples:
-  ubtile sim --program add.tile --in in.npz --out out.npz
-  ubtile sim --program add.tile --in in.npz --out out.npz --soc Ascend310P3 --format json";
+  ubtile sim --program add.tile
+  ubtile sim --program add.tile --soc Ascend910B4 --set clock=1650 --set start=cold --format json
+  ubtile sim --program add.tile --vary TILE=2048..16384:2048
+  ubtile sim --program add.tile --in in.npz --out out.npz";
+
+/// Options of `compare`.
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// The result to compare with: JSON of `sim`, or a profiler's folder OPPROF_*
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// The result to judge
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
+    /// How much longer than A, in percent, B may take
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) threshold: f64,
+}
+
+pub(super) const COMPARE_EXAMPLES: &str = "\
+Examples:
+  ubtile sim --program old.tile --format json > old.json
+  ubtile sim --program new.tile --format json > new.json
+  ubtile compare old.json new.json
+  ubtile compare OPPROF_20260801_ABC new.json --threshold 15
+
+Exit code 5 when B takes longer than A by more than the threshold.";
 
 pub(super) const DISASM_EXAMPLES: &str = "\
 Examples:

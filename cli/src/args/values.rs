@@ -1,6 +1,7 @@
 //! Values of options.
 
 use std::fmt::Display;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -61,6 +62,43 @@ impl<T: FromStr<Err: Display>> FromStr for Named<T> {
     }
 }
 
+/// `a..b` or `a..b:STEP`, both ends included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    first: u64,
+    last: u64,
+    step: NonZeroU64,
+}
+
+impl Range {
+    /// Most values of a series.
+    const MOST: u64 = 10_000;
+
+    /// Its values.
+    pub(crate) fn values(&self) -> impl Iterator<Item = u64> + use<> {
+        let (first, step) = (self.first, self.step.get());
+        (0..=(self.last - self.first) / step).map(move |i| first + i * step)
+    }
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("'{text}': expected a..b or a..b:STEP, such as 1..8 or 1024..8192:1024");
+        let (ends, step) = text.split_once(':').unwrap_or((text, "1"));
+        let (first, last) = ends.split_once("..").ok_or_else(expected)?;
+        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
+        let step = NonZeroU64::new(number(step)?).ok_or_else(expected)?;
+        let range = Self { first: number(first)?, last: number(last)?, step };
+        match range.last.checked_sub(range.first) {
+            None => Err(expected()),
+            Some(length) if length / step >= Self::MOST => Err(format!("'{text}': more than {} values", Self::MOST)),
+            Some(_) => Ok(range),
+        }
+    }
+}
+
 /// `DTYPE` for all tensors or `NAME=DTYPE` for one.
 #[derive(Clone, Debug)]
 pub(crate) struct DtypeOf {
@@ -92,6 +130,12 @@ mod tests {
         let named: Named<List<usize>> = "grid=1,2".parse().unwrap();
         assert_eq!((named.name.as_str(), named.value.0), ("grid", vec![1, 2]));
         assert!("1,2".parse::<Named<List<usize>>>().is_err());
+        let values = |text: &str| text.parse::<Range>().map(|range| range.values().collect::<Vec<_>>());
+        assert_eq!(values("2..5").unwrap(), [2, 3, 4, 5]);
+        assert_eq!(values("2..5:2").unwrap(), [2, 4]);
+        for wrong in ["", "5", "5..4", "1..2:0", "a..b", "0..1000000"] {
+            assert!(values(wrong).is_err(), "{wrong}");
+        }
         let dtype: DtypeOf = "indices=i32".parse().unwrap();
         assert_eq!((dtype.name.as_deref(), dtype.dtype), (Some("indices"), Dtype::I32));
         assert!("f8".parse::<DtypeOf>().unwrap_err().contains("f16 bf16"));

@@ -1,4 +1,8 @@
-//! `ubtile sim`: a tile program on a model of an AI Core.
+//! `ubtile sim`: a tile program on a model of an AI Core: how long it takes, or what it computes.
+
+mod timing;
+
+use std::path::Path;
 
 use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
@@ -7,7 +11,7 @@ use ubtile_tiling::TensorDesc;
 
 use crate::args::SimArgs;
 use crate::error::Error;
-use crate::output::{self, Format, Report, TensorReport};
+use crate::output::{Format, Report, TensorReport};
 use crate::program;
 use crate::progress::Progress;
 use crate::tensors::{Input, Output, Stored};
@@ -26,13 +30,21 @@ struct Sim {
     out: String,
 }
 
-/// Reads, computes, writes.
+/// Times the program, or runs it on tensors.
 pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
+    match &args.output {
+        None => timing::run(args, format),
+        Some(output) => compute(args, output, format),
+    }
+}
+
+/// Reads, computes, writes.
+fn compute(args: &SimArgs, output: &Path, format: Format) -> Result<(), Error> {
     let path = &args.program.program;
     let (program, soc) = program::load(&args.program)?;
     let results = tensors(&program, |tensor| tensor.role.is_result())?;
     let dtypes = results.iter().map(|(_, name, desc)| (*name, desc.dtype));
-    let output = Output::create(&args.output, dtypes)?;
+    let file = Output::create(output, dtypes)?;
     let no_memory = || Error::file(path, "needs more memory than there is");
     let mut global = Global::new(&program).ok_or_else(no_memory)?;
     read(args, &program, &mut global)?;
@@ -43,7 +55,7 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
         run.finish().map_err(|halt| Error::file(path, halt.describe(&program)))?;
     }
     let stored = results.iter().map(|(id, name, desc)| Stored { name, desc: *desc, bytes: run.global().tensor(*id) });
-    output.save(&stored.collect::<Vec<_>>())?;
+    file.save(&stored.collect::<Vec<_>>())?;
     let (gm_read_bytes, gm_write_bytes) = run.moved();
     let report = Sim {
         program: path.display().to_string(),
@@ -53,9 +65,9 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
         gm_read_bytes,
         gm_write_bytes,
         outputs: results.iter().map(|(_, name, desc)| TensorReport::new(name, desc)).collect(),
-        out: args.output.display().to_string(),
+        out: output.display().to_string(),
     };
-    output::print(format, &report)
+    crate::output::print(format, &report)
 }
 
 /// Fills the tensors that are given.

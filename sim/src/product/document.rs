@@ -10,7 +10,7 @@ use super::error::ProductError;
 use super::graded::Grade;
 
 /// A parsed file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Document {
     pub(super) inherits: Option<Name>,
     pub(super) warning: Option<String>,
@@ -41,7 +41,7 @@ impl Place {
 }
 
 /// The keys of a table, and whose keys it takes where it has none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) evidence: Evidence,
     pub(super) like: Option<Name>,
@@ -62,6 +62,23 @@ pub(super) struct Node {
     pub(super) value: Option<toml::Value>,
     pub(super) evidence: Evidence,
     pub(super) place: Place,
+}
+
+impl Document {
+    /// States a key anew, as `ub.bytes` and a TOML value; what is none is a text.
+    pub(super) fn state(&mut self, key: &str, value: &str, source: &Arc<str>) -> Result<(), ProductError> {
+        let place = Place { file: source.clone(), line: 1, key: key.into() };
+        let Some((table, name)) = key.split_once('.') else {
+            return Err(place.error("expected a table and a key, such as clock.core_mhz"));
+        };
+        let read = |text: &str| format!("v = {text}").parse::<toml::Table>().ok()?.remove("v");
+        let value = read(value).unwrap_or_else(|| toml::Value::String(value.into()));
+        let evidence = Evidence { grade: Grade::Guess, source: source.clone() };
+        let empty = || Table { evidence: evidence.clone(), like: None, nodes: BTreeMap::new() };
+        let nodes = &mut self.tables.entry(table.into()).or_insert_with(empty).nodes;
+        nodes.insert(name.into(), Node { value: Some(value), evidence: evidence.clone(), place });
+        Ok(())
+    }
 }
 
 /// Reads a file's text; `file` names it in errors, and is the source of values that have none.

@@ -1,0 +1,231 @@
+//! How long a program takes, what bounds it, and what would change that.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Write as _, stderr};
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+use ubtile_sim::clock::{Advice, ClockError, Options, PipeTime, Spread, Timing, advise, series, simulate};
+use ubtile_sim::product::{Grade, Soc};
+use ubtile_sim::program::Program;
+use ubtile_sim::text;
+use ubtile_tiling::Route;
+
+use crate::args::SimArgs;
+use crate::error::Error;
+use crate::output::{self, Format, Report};
+use crate::progress::Progress;
+use crate::settings::{Settings, text_with};
+use crate::soc::soc;
+
+/// Of a single run: changes that are shown.
+const CHANGES: usize = 3;
+/// Instructions up to which a single run is repeated with other seeds and changes.
+const REPEATED: u64 = 20_000_000;
+
+#[derive(Serialize)]
+struct Sim {
+    program: String,
+    soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
+    scheme: &'static str,
+    route: &'static str,
+    /// The vendor has no kernel of this program.
+    vendor_route: Option<&'static str>,
+    /// What was varied, with its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vary: Option<(String, u64)>,
+    #[serde(flatten)]
+    timing: Timing,
+    /// Over eight seeds, where cores can get into each other's way.
+    task_us_over_seeds: Option<Spread>,
+    /// What would help, the best first.
+    changes: Vec<Advice>,
+}
+
+/// Times a program once, or for each value of a number.
+pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
+    let soc = soc(&args.program.soc)?;
+    let text = fs::read_to_string(&args.program.program).map_err(|e| Error::file(&args.program.program, e))?;
+    let job = Job { path: &args.program.program, text: &text, soc: &soc, args };
+    let Some(vary) = &args.vary else {
+        return output::print(format, &job.single()?);
+    };
+    let values: Vec<_> = vary.value.values().collect();
+    let points = job.series(&vary.name, &values)?;
+    output::print_all(format, &points, &table(&vary.name, &points))
+}
+
+struct Job<'a> {
+    path: &'a Path,
+    text: &'a str,
+    soc: &'a Soc,
+    args: &'a SimArgs,
+}
+
+impl Job<'_> {
+    /// The program and the product with what was set, and with what is varied.
+    fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Program, Soc, Options), Error> {
+        let mut settings = Settings::default();
+        for setting in &self.args.set {
+            settings.add(&setting.name, &setting.value, self.text)?;
+        }
+        if let Some((name, value)) = varied {
+            settings.add(name, &value.to_string(), self.text)?;
+        }
+        let soc = settings.product(self.soc)?;
+        let text = text_with(self.text, &settings.constants);
+        let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(self.path, e))?;
+        let options = Options { seed: self.args.seed, start: settings.start, ..Options::default() };
+        Ok((program, soc, options))
+    }
+
+    fn failed(&self, program: &Program, error: &ClockError) -> Error {
+        Error::file(self.path, error.describe(program))
+    }
+
+    fn report(&self, soc: &Soc, timing: Timing) -> Sim {
+        Sim {
+            program: self.path.display().to_string(),
+            soc: soc.name().into(),
+            model_hash: format!("{:016x}", hash(soc)),
+            scheme: "program",
+            route: Route::AiCore.name(),
+            vendor_route: None,
+            vary: None,
+            timing,
+            task_us_over_seeds: None,
+            changes: Vec::new(),
+        }
+    }
+
+    fn single(&self) -> Result<Sim, Error> {
+        let _progress = Progress::new(format!("timing {}", self.path.display()));
+        let (program, soc, options) = self.prepare(None)?;
+        let failed = |e: ClockError| self.failed(&program, &e);
+        let timing = simulate(&program, &soc, &options).map_err(failed)?;
+        let mut report = self.report(&soc, timing);
+        if report.timing.instructions <= REPEATED {
+            let changes = advise(&program, &soc, &options, &report.timing, CHANGES);
+            report.changes = changes.map_err(failed)?;
+            if report.timing.cores_used > 1 {
+                let seeds = series(&program, &soc, &options).map_err(failed)?;
+                report.task_us_over_seeds = Some(seeds.spread(|timing| timing.task_us));
+            }
+        }
+        Ok(report)
+    }
+
+    fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {
+        let say = |line: String| {
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "ubtile: {line}");
+        };
+        let begun = Instant::now();
+        let mut points = Vec::new();
+        for (i, &value) in values.iter().enumerate() {
+            let _progress = Progress::new(format!("{name} = {value}, {} of {}", i + 1, values.len()));
+            let (program, soc, options) = self.prepare(Some((name, value)))?;
+            let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
+            let mut point = self.report(&soc, timing);
+            point.vary = Some((name.into(), value));
+            points.push(point);
+            if i == 0 {
+                let all = begun.elapsed().as_secs_f64() * values.len() as f64;
+                say(format!("{} runs, {} in all", values.len(), duration(all)));
+            }
+        }
+        Ok(points)
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    if seconds < 1.0 { "less than a second".into() } else { format!("about {seconds:.0} s") }
+}
+
+/// FNV-1a over all that the product states.
+fn hash(soc: &Soc) -> u64 {
+    let facts = soc.facts().iter().flat_map(|fact| [fact.key.as_bytes(), b"=", fact.text.as_bytes(), b"\n"]);
+    facts.flatten().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:.1} %", 100.0 * ratio)
+}
+
+impl Report for Sim {
+    const SCHEMA: &'static str = "ubtile.sim.v1";
+
+    fn text(&self) -> String {
+        let Self { program, soc, timing: t, .. } = self;
+        let (cores, bound) = (t.cores_used, t.bound.name());
+        let spread = self.task_us_over_seeds.map_or_else(String::new, |Spread { mean, min, max }| {
+            format!(" (mean {mean:.2}, from {min:.2} to {max:.2} over 8 seeds)")
+        });
+        let mut text =
+            format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
+        let pipe = |name: &str, pipe: &PipeTime| {
+            let PipeTime { busy_cycles, ratio, wait_cycles, instructions } = pipe;
+            [name.into(), format!("{busy_cycles:.1}"), percent(*ratio), format!("{wait_cycles:.1}"), instructions.to_string()]
+        };
+        let p = &t.pipes;
+        let pipes = [("vector", &p.vector), ("scalar", &p.scalar), ("mte2", &p.mte2), ("mte3", &p.mte3)];
+        let header = ["pipe, mean of cores", "busy cycles", "of all", "waits for flags", "instructions"];
+        text += &output::table(header, pipes.map(|(name, time)| pipe(name, time)));
+        let pool = |pool: &ubtile_sim::clock::Pool| {
+            format!("{} bytes, {:.1} of {:.1} GB/s ({})", pool.bytes, pool.gbps, pool.peak_gbps, percent(pool.ratio))
+        };
+        let rows = [
+            ("cycles of the slowest core", t.cycles.to_string()),
+            ("mean by slowest core", percent(t.balance)),
+            ("asked to read, to write", format!("{}, {} bytes", t.gm_read_bytes, t.gm_write_bytes)),
+            ("L2", format!("{}, {} hits, {} at the start", pool(&t.l2), percent(t.l2_hit_ratio), t.l2_start)),
+            ("main memory", pool(&t.hbm)),
+            ("bank conflicts", format!("{} of the vector pipe's time", percent(t.bank_conflict_ratio))),
+            ("additions that met", format!("{}, {} cycles", t.collisions.count, t.collisions.cycles)),
+            ("waits for other cores", format!("{:.1} cycles", t.sync_cycles)),
+            ("full queues", format!("{:.1} cycles", t.queue_full_cycles)),
+            ("roofline", format!("{:.2} us by {}, {} reached", t.roofline.us, t.roofline.by.name(), percent(t.roofline.ratio))),
+            ("instructions", format!("{}, {} skipped", t.instructions, percent(t.skipped_ratio))),
+        ];
+        text += "\n";
+        text += &output::table(["", ""], rows.map(|(name, value)| [name.to_owned(), value]));
+        if !self.changes.is_empty() {
+            text += "\n";
+            let row = |a: &Advice| [a.what.to_owned(), format!("{:.2}", a.task_us), percent(a.saves)];
+            text += &output::table(["what would help", "us", "saves"], self.changes.iter().map(row));
+        }
+        text += "\n";
+        for assumption in &t.assumptions {
+            let _ = writeln!(text, "Assumed: {assumption}.");
+        }
+        let of = |grade: Grade| t.evidence.iter().filter(|e| e.grade == grade).map(|e| e.key.as_str()).collect::<Vec<_>>();
+        let (guesses, derived) = (of(Grade::Guess), of(Grade::Derived));
+        let _ = writeln!(
+            text,
+            "Rests on {} numbers: {} cited, {} derived, {} guessed ({}). docs/accuracy.md says how far that goes.",
+            t.evidence.len(),
+            t.evidence.len() - guesses.len() - derived.len(),
+            derived.len(),
+            guesses.len(),
+            guesses.join(", ")
+        );
+        text
+    }
+}
+
+/// Runs side by side.
+fn table(name: &str, points: &[Sim]) -> String {
+    let row = |point: &Sim| {
+        let t = &point.timing;
+        let p = &t.pipes;
+        let value = point.vary.as_ref().map_or(0, |(_, value)| *value);
+        let ratios = [p.vector.ratio, p.scalar.ratio, p.mte2.ratio, p.mte3.ratio, t.hbm.ratio].map(percent);
+        [vec![value.to_string(), format!("{:.2}", t.task_us), t.cycles.to_string(), t.bound.name().into()], ratios.into()].concat()
+    };
+    let header = [name, "us", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
+    output::table(header, points.iter().map(row))
+}

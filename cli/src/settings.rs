@@ -1,0 +1,97 @@
+//! `--set` and `--vary` of programs: constants, products, and how a run begins.
+
+use ubtile_sim::clock::Start;
+use ubtile_sim::product::Soc;
+
+use crate::error::Error;
+
+/// Short names of keys.
+const SHORT: [(&str, &[&str]); 4] = [
+    ("clock", &["clock.core_mhz"]),
+    ("bandwidth", &["memory.hbm_gbps"]),
+    ("ub", &["ub.bytes", "ub.physical_bytes"]),
+    ("l2", &["memory.l2_bytes"]),
+];
+
+/// What is different from the program's text and the product's file.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// Constants of the program, and `cores`.
+    pub(crate) constants: Vec<(String, String)>,
+    product: Vec<(String, String)>,
+    pub(crate) start: Start,
+}
+
+impl Settings {
+    /// Adds one; a constant of the program comes before a number of the product.
+    pub(crate) fn add(&mut self, name: &str, value: &str, text: &str) -> Result<(), Error> {
+        if name == "start" {
+            let known = Start::ALL.into_iter().find(|(_, known)| *known == value);
+            let (start, _) = known.ok_or_else(|| Error::Usage(format!("--set start={value}: warm or cold")))?;
+            self.start = start;
+        } else if text.lines().any(|line| declares(line, name).is_some()) {
+            self.constants.push((name.into(), value.into()));
+        } else if let Some((_, keys)) = SHORT.iter().find(|(short, _)| *short == name) {
+            self.product.extend(keys.iter().map(|key| ((*key).into(), value.into())));
+        } else if name.contains('.') {
+            self.product.push((name.into(), value.into()));
+        } else {
+            let short = SHORT.map(|(short, _)| short).join(", ");
+            return Err(Error::Usage(format!(
+                "{name}: no constant of the program, and none of cores, start, {short} or a key such as clock.core_mhz"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The product with what is set.
+    pub(crate) fn product(&self, soc: &Soc) -> Result<Soc, Error> {
+        let settings = self.product.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        soc.with(settings, "--set").map_err(|e| Error::Usage(e.to_string()))
+    }
+}
+
+/// Where the value of a constant begins, in the line that declares it; `cores` is one.
+fn declares(line: &str, name: &str) -> Option<usize> {
+    let code = line.split('#').next()?;
+    let rest = if name == "cores" {
+        code.trim_start().strip_prefix("cores")?.strip_prefix(' ')?
+    } else {
+        code.trim_start().strip_prefix("const")?.trim_start().strip_prefix(name)?.trim_start().strip_prefix('=')?
+    };
+    Some(code.len() - rest.len())
+}
+
+/// A program's text with other values of some constants.
+pub(crate) fn text_with(text: &str, constants: &[(String, String)]) -> String {
+    let mut changed = String::with_capacity(text.len());
+    for line in text.lines() {
+        // The last one wins.
+        match constants.iter().rev().find_map(|(name, value)| Some((declares(line, name)?, value))) {
+            Some((at, value)) => changed.extend([&line[..at], " ", value, "\n"]),
+            None => changed.extend([line, "\n"]),
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_get_other_values() {
+        let text = "cores 8   # many\nconst TILE = 4 * 8 # bytes\nconst TILES = 3\nub a: TILE\n";
+        let set = |pairs: &[(&str, &str)]| {
+            let mut settings = Settings::default();
+            for (name, value) in pairs {
+                settings.add(name, value, text).unwrap();
+            }
+            text_with(text, &settings.constants)
+        };
+        assert_eq!(set(&[]), text);
+        assert_eq!(set(&[("TILE", "64")]), "cores 8   # many\nconst TILE = 64\nconst TILES = 3\nub a: TILE\n");
+        assert_eq!(set(&[("cores", "2"), ("TILES", "1"), ("TILES", "5")]), "cores  2\nconst TILE = 4 * 8 # bytes\nconst TILES = 5\nub a: TILE\n");
+        assert!(Settings::default().add("TIL", "1", text).is_err());
+    }
+}

@@ -81,7 +81,7 @@ fn unusable_programs_and_tensors_are_refused() {
         (
             sim("--in x.npz --soc Ascend910A"),
             3,
-            "add_tail.tile: line 20, column 5: Ascend910A has no copy of single bytes",
+            "add_tail.tile: line 21, column 5: Ascend910A has no copy of single bytes",
         ),
         ("disasm --program none.tile".into(), 3, "none.tile: No such file or directory (os error 2)"),
     ] {

@@ -7,6 +7,7 @@
 pub mod aclnn;
 pub mod clock;
 pub mod exec;
+pub mod lower;
 pub mod product;
 pub mod program;
 pub mod text;

@@ -1,0 +1,77 @@
+//! Im2colBackward.
+
+use ubtile_testkit::problems::Im2col;
+use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
+use ubtile_tiling::{Dtype, Problem};
+
+use crate::both::{At, check};
+
+const DTYPES: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
+
+fn kinds(values: Fill) -> Kinds {
+    Kinds { values, coordinates: Coordinates::Random, indices: IndexFill::Permutation }
+}
+
+fn of(spec: Im2col) -> Problem {
+    Problem::Im2colBackward(spec.problem())
+}
+
+/// Any window that fits the padded image.
+fn random(rng: &mut Rng, most: usize) -> Im2col {
+    loop {
+        let [h, w] = [1 + rng.below(most / 2), 1 + rng.below(most)];
+        let mut pair = |below: usize| [rng.below(below), rng.below(below)];
+        let (kernel, dilation) = (pair(4).map(|k| k + 1), pair(3).map(|d| d + 1));
+        let (padding, stride) = (pair(9), pair(4).map(|s| s + 1));
+        let fits = |i: usize, size: usize| size + 2 * padding[i] > dilation[i] * (kernel[i] - 1);
+        if fits(0, h) && fits(1, w) {
+            let (dtype, out_dtype) = (rng.pick(&DTYPES), rng.pick(&DTYPES));
+            let [n, c] = [1 + rng.below(2), 1 + rng.below(3)];
+            return Im2col { dtype, out_dtype, n, c, h, w, kernel, dilation, padding, stride, ..Im2col::default() };
+        }
+    }
+}
+
+#[test]
+fn all_kinds_of_windows() {
+    let mut rng = Rng::new(21);
+    for _ in 0..150 {
+        let problem = of(random(&mut rng, 24));
+        check(&problem, &At::cores(rng.pick(&[1, 2, 48])), kinds(rng.pick(&Fill::ALL)), rng.next_u64());
+    }
+}
+
+#[test]
+fn sizes_around_lanes_and_blocks() {
+    let mut rng = Rng::new(22);
+    for dtype in DTYPES {
+        for w in [1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129] {
+            let stride = [1 + rng.below(2), 1 + rng.below(3)];
+            let spec = Im2col { dtype, out_dtype: dtype, h: 5, w, kernel: [3, 3], padding: [1, 1], stride, ..random(&mut rng, 4) };
+            let problem = of(Im2col { dilation: [1, 1], ..spec });
+            check(&problem, &At::cores(rng.pick(&[1, 3])), kinds(Fill::Uniform), rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn small_memory_and_small_tiles() {
+    let mut rng = Rng::new(23);
+    for _ in 0..25 {
+        let problem = of(random(&mut rng, 90));
+        let at = At::cores(2);
+        let Problem::Im2colBackward(p) = &problem else { unreachable!() };
+        for at in [at.clone().bytes(16 * 1024), at.clone().tile("tile_rows", p.h.div_ceil(3)), at.tile("tile_columns", p.w.div_ceil(3))] {
+            check(&problem, &at, kinds(Fill::Uniform), rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn strides_wider_than_instructions_reach() {
+    let mut rng = Rng::new(24);
+    for stride in [[300, 1], [1, 40], [40, 40], [300, 300]] {
+        let spec = Im2col { h: 310, w: 50, kernel: [3, 3], dilation: [1, 1], padding: [0, 1], stride, ..Im2col::default() };
+        check(&of(spec), &At::cores(2), kinds(Fill::Uniform), rng.next_u64());
+    }
+}

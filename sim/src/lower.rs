@@ -1,0 +1,130 @@
+//! From a plan to the tile program that an Ascend would run.
+//!
+//! [`native`] lowers ubtile's own plans. These programs are not the vendor's kernels: they cut the work as the plan says, one share on
+//! each core, and stream a tile's boxes through the UB in pieces that fit beside each other, so that loads, vector instructions and
+//! stores of neighbouring pieces run at the same time. Their results are those of `docs/numerics.md`, bit by bit.
+//!
+//! Tensors have the names of the contract's: `grad_output`, `input`, `grid`, `indices`, `input_grad`, `grid_grad`, `out`, `grad_input`.
+//! Loops, tiles and buffers name the plan's field that they follow from, so that a finding can.
+
+mod builder;
+mod im2col_backward;
+mod max_unpool2d_backward;
+mod replication_pad2d_backward;
+mod ring;
+mod shape;
+mod shares;
+mod zero;
+
+use std::fmt;
+
+use ubtile_tiling::{Dtype, Problem, Tensor, TensorSlot, TilingPlan};
+
+use crate::product::{Element, Soc};
+use crate::program::{Program, ProgramError, Role, TensorId};
+
+use builder::Builder;
+
+/// Why there is no program for a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LowerError {
+    /// A tensor has gaps or another order than its shape: programs are of contiguous ones.
+    Strided(Tensor),
+    /// The cores do not compute a dtype; the vendor's library runs it on the device's CPU.
+    NotOnCore(Dtype),
+    /// This model has no program for it.
+    NotLowered(&'static str),
+    /// The smallest pieces take more local memory than the plan may use.
+    LocalBytes {
+        /// What the plan may use.
+        got: usize,
+        /// What they take.
+        want: usize,
+    },
+    /// The product cannot run it.
+    Program(ProgramError),
+}
+
+impl fmt::Display for LowerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Strided(tensor) => write!(f, "{tensor} is not contiguous: tile programs are made for contiguous tensors"),
+            Self::NotOnCore(dtype) => write!(f, "the cores do not compute {dtype}: the device's CPU does, which is not modelled"),
+            Self::NotLowered(what) => write!(f, "no tile program for {what}"),
+            Self::LocalBytes { got, want } => {
+                write!(f, "local_bytes {got}: the smallest pieces of the program take {want}, {} more", want - got)
+            }
+            Self::Program(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LowerError {}
+
+impl From<ProgramError> for LowerError {
+    fn from(error: ProgramError) -> Self {
+        Self::Program(error)
+    }
+}
+
+/// The program of a native plan.
+///
+/// # Errors
+/// There is none, or the product cannot run it.
+pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
+    let problem = plan.problem();
+    for slot in problem.tensors() {
+        if !is_contiguous(&slot) {
+            return Err(LowerError::Strided(slot.tensor));
+        }
+        element(slot.dtype)?;
+    }
+    let source = if problem.early_success().is_some() {
+        zero::zero(&problem, plan.target().local_bytes)?
+    } else {
+        match plan {
+            TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan)?,
+            TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan)?,
+            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan)?,
+            TilingPlan::GridSampler2dBackward(_) => return Err(LowerError::NotLowered("the grid sampler yet")),
+        }
+    };
+    Ok(Program::new(source, soc)?)
+}
+
+/// Whether elements lie one behind the other in the order of their indices.
+fn is_contiguous(slot: &TensorSlot) -> bool {
+    let mut expected = 1;
+    slot.shape.as_slice().iter().zip(slot.strides.as_slice()).rev().all(|(&size, &stride)| {
+        let fits = size <= 1 || stride == expected;
+        expected *= size.max(1);
+        fits
+    })
+}
+
+/// How the cores see a dtype.
+fn element(dtype: Dtype) -> Result<Element, LowerError> {
+    let known = Element::ALL.into_iter().find(|(element, _)| element.dtype() == Some(dtype));
+    match (known, dtype) {
+        (Some((element, _)), _) => Ok(element),
+        (None, Dtype::Bool) => Ok(Element::U8),
+        (None, _) => Err(LowerError::NotOnCore(dtype)),
+    }
+}
+
+/// The unsigned type of the same size, for elements that are only moved.
+const fn bits_of(element: Element) -> Element {
+    match crate::program::size_of(element) {
+        1 => Element::U8,
+        2 => Element::U16,
+        _ => Element::U32,
+    }
+}
+
+/// Adds a tensor of a problem to a program.
+fn tensor(b: &mut Builder, problem: &Problem, tensor: Tensor) -> Result<TensorId, LowerError> {
+    let slot = problem.slot(tensor).ok_or(LowerError::NotLowered("a tensor that the problem does not have"))?;
+    let shape: Vec<u64> = slot.shape.as_slice().iter().map(|&size| size as u64).collect();
+    let role = if slot.output { Role::Output } else { Role::Input };
+    Ok(b.source().tensor(tensor.name(), slot.dtype, &shape, role))
+}

@@ -1,0 +1,244 @@
+//! Writes a source: code in a row, with loops and conditions around it that are left out where they are known to be needless.
+
+use crate::product::Element;
+use crate::program::{
+    Burst, BufferId, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, IntOp, Load, Local, Move,
+    Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
+};
+
+/// Flags of a pair of pipes that programs may use: the framework keeps two of eight.
+const FLAGS: u8 = 6;
+
+/// A source in the making.
+#[derive(Debug)]
+pub(super) struct Builder {
+    source: Source,
+    /// What the innermost open loop, condition or tile holds; the last one is open.
+    bodies: Vec<Vec<Node>>,
+    /// The next free flag of each pair of pipes.
+    flags: Vec<((Pipe, Pipe), u8)>,
+}
+
+impl Builder {
+    /// A program for so many cores.
+    pub(super) fn new(cores: usize) -> Self {
+        let cores = u32::try_from(cores).unwrap_or(u32::MAX);
+        Self { source: Source::new(cores), bodies: vec![Vec::new()], flags: Vec::new() }
+    }
+
+    /// The source, once everything is closed.
+    pub(super) fn finish(mut self) -> Source {
+        self.source.body = self.bodies.pop().unwrap_or_default();
+        self.source
+    }
+
+    /// What has no code: tensors and buffers.
+    pub(super) const fn source(&mut self) -> &mut Source {
+        &mut self.source
+    }
+
+    /// A buffer of so many slots.
+    pub(super) fn buffer(&mut self, name: &str, bytes: usize, slots: u32, field: Option<&str>) -> BufferId {
+        self.source.buffer(name, u32::try_from(bytes).unwrap_or(u32::MAX), slots, field)
+    }
+
+    /// A number for each core; a constant where it is the same for all.
+    pub(super) fn per_core(&mut self, name: &str, values: Vec<i64>) -> Expr {
+        match values.first() {
+            Some(first) if values.iter().all(|value| value == first) => (*first).into(),
+            _ => self.register(name, Content::PerCore(values)).into(),
+        }
+    }
+
+    /// A register with a name of its own.
+    pub(super) fn register(&mut self, name: &str, content: Content) -> Reg {
+        let taken = |name: &str| {
+            let Source { registers, tensors, buffers, .. } = &self.source;
+            registers.iter().any(|r| r.name == name)
+                || tensors.iter().any(|t| t.name == name)
+                || buffers.iter().any(|b| b.name == name)
+        };
+        let own = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{name}{n}"))).find(|name| !taken(name));
+        self.source.register(&own.unwrap_or_default(), content)
+    }
+
+    /// The next free flag from one pipe to another.
+    pub(super) fn flag_id(&mut self, from: Pipe, to: Pipe) -> u8 {
+        let at = self.flags.iter().position(|(pair, _)| *pair == (from, to)).unwrap_or_else(|| {
+            self.flags.push(((from, to), 0));
+            self.flags.len() - 1
+        });
+        let id = self.flags[at].1;
+        assert!(id < FLAGS, "more flags from {} to {} than a product has", from.name(), to.name());
+        self.flags[at].1 += 1;
+        id
+    }
+
+    fn push(&mut self, node: Node) {
+        if let Some(body) = self.bodies.last_mut() {
+            body.push(node);
+        }
+    }
+
+    fn within(&mut self, body: impl FnOnce(&mut Self)) -> Vec<Node> {
+        self.bodies.push(Vec::new());
+        body(self);
+        self.bodies.pop().unwrap_or_default()
+    }
+
+    pub(super) fn emit(&mut self, instruction: Instruction) {
+        self.push(Node::Do(Statement { instruction, field: None }));
+    }
+
+    /// `body` for each of `from`, `from + step`, ... below `to`.
+    pub(super) fn repeat(
+        &mut self,
+        name: &str,
+        (from, to, step): (impl Into<Expr>, impl Into<Expr>, usize),
+        field: Option<&str>,
+        body: impl FnOnce(&mut Self, Expr),
+    ) {
+        let (from, to, step) = (from.into(), to.into(), int(step.max(1)));
+        if let Some(iterations) = (to.clone() - from.clone()).as_constant() {
+            if iterations <= step {
+                if iterations > 0 {
+                    body(self, from);
+                }
+                return;
+            }
+        }
+        let var = self.register(name, Content::Int);
+        let body = self.within(|b| body(b, var.into()));
+        if !body.is_empty() {
+            self.push(Node::For(For { var, from, to, step, body, field: field.map(Into::into) }));
+        }
+    }
+
+    /// `then` where the relation holds.
+    pub(super) fn when(
+        &mut self,
+        left: impl Into<Expr>,
+        relation: Relation,
+        right: impl Into<Expr>,
+        then: impl FnOnce(&mut Self),
+    ) {
+        self.either(left, relation, right, then, |_| {});
+    }
+
+    /// `then` where the relation holds, else `otherwise`.
+    pub(super) fn either(
+        &mut self,
+        left: impl Into<Expr>,
+        relation: Relation,
+        right: impl Into<Expr>,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        let (left, right) = (left.into(), right.into());
+        if let Some(difference) = (left.clone() - right.clone()).as_constant() {
+            return if relation.holds(Some(difference.cmp(&0))) { then(self) } else { otherwise(self) };
+        }
+        let (then, otherwise) = (self.within(then), self.within(otherwise));
+        let condition = Condition { left: Scalar::Int(left), relation, right: Scalar::Int(right) };
+        self.push(Node::If(If { condition, then, otherwise }));
+    }
+
+    /// Code of a tile.
+    pub(super) fn tile(&mut self, name: &str, body: impl FnOnce(&mut Self)) {
+        let body = self.within(body);
+        self.push(Node::Tile(Tile { name: name.into(), body }));
+    }
+
+    /// An operation on whole numbers, at once where both are known.
+    pub(super) fn op(&mut self, name: &str, op: IntOp, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
+        let (a, b) = (a.into(), b.into());
+        match (op, a.as_constant(), b.as_constant()) {
+            (_, Some(a), Some(b)) => op.eval(a, b).into(),
+            (IntOp::Div, None, Some(1)) => a,
+            (IntOp::Mod, None, Some(1)) => 0.into(),
+            (IntOp::Min | IntOp::Max, ..) if a == b => a,
+            _ => {
+                let register = self.register(name, Content::Int);
+                self.emit(Instruction::Let(register, Value::IntOp(op, a, b)));
+                register.into()
+            }
+        }
+    }
+
+    pub(super) fn min(&mut self, name: &str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
+        self.op(name, IntOp::Min, a, b)
+    }
+
+    pub(super) fn max(&mut self, name: &str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
+        self.op(name, IntOp::Max, a, b)
+    }
+
+    /// The quotient, rounded down.
+    pub(super) fn div(&mut self, name: &str, a: impl Into<Expr>, by: usize) -> Expr {
+        self.op(name, IntOp::Div, a, int(by))
+    }
+
+    /// The next multiple.
+    pub(super) fn round_up(&mut self, name: &str, a: impl Into<Expr>, to: usize) -> Expr {
+        self.div(name, a.into() + (int(to) - 1), to) * int(to)
+    }
+
+    /// Keeps a number in a register that code may change.
+    pub(super) fn assign(&mut self, register: Reg, value: impl Into<Expr>) {
+        self.emit(Instruction::Let(register, Value::Int(value.into())));
+    }
+
+    pub(super) fn set(&mut self, from: Pipe, to: Pipe, id: impl Into<Expr>) {
+        self.emit(Instruction::SetFlag(Flag { from, to, id: id.into() }));
+    }
+
+    pub(super) fn wait(&mut self, from: Pipe, to: Pipe, id: impl Into<Expr>) {
+        self.emit(Instruction::WaitFlag(Flag { from, to, id: id.into() }));
+    }
+
+    /// What one pipe does from here on follows what the other has done until now; `id` must be free.
+    pub(super) fn after(&mut self, from: Pipe, to: Pipe, id: u8) {
+        self.set(from, to, i64::from(id));
+        self.wait(from, to, i64::from(id));
+    }
+
+    /// A load of any number of bytes.
+    pub(super) fn load(&mut self, to: Local, from: Global, burst: Burst, pad: Option<Pad>) {
+        let granularity = Granularity::Bytes;
+        self.emit(Instruction::Load(Load { to, from, burst, granularity, pad, bypass: false }));
+    }
+
+    /// A store of any number of bytes.
+    pub(super) fn store(&mut self, to: Global, from: Local, burst: Burst) {
+        self.store_adding(to, from, burst, None);
+    }
+
+    /// A store of any number of bytes, that perhaps adds.
+    pub(super) fn store_adding(&mut self, to: Global, from: Local, burst: Burst, add: Option<Element>) {
+        let granularity = Granularity::Bytes;
+        self.emit(Instruction::Store(Store { to, from, burst, granularity, add, bypass: false }));
+    }
+
+    /// A copy of whole blocks inside the UB.
+    pub(super) fn copy_blocks(&mut self, to: Local, from: Local, bytes: impl Into<Expr>) {
+        self.emit(Instruction::Move(Move { to, from, burst: Burst::of(bytes) }));
+    }
+
+    pub(super) fn vector(&mut self, vector: Vector) {
+        self.emit(Instruction::Vector(vector));
+    }
+
+    /// The scalar unit writes an element of the UB.
+    pub(super) fn write(&mut self, to: Local, element: Element, value: impl Into<Scalar>) {
+        self.emit(Instruction::Write(Write { to: Place::Local(to), element, value: value.into() }));
+    }
+
+    pub(super) fn read(&mut self, read: Read) {
+        self.emit(Instruction::Read(read));
+    }
+}
+
+/// A size as a number of a program. More than that is more than any memory has, which the check of the program says.
+pub(super) fn int(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,431 @@
+//! Im2colBackward from a native plan.
+//!
+//! Sums of a box of one plane lie in the UB in f32. Each tap, in the order of the kernel, brings the windows that reach the box; they are
+//! loaded with so many zeros in front that they lie as their sums do, so that whole blocks can be added: a sum that began at +0.0 does
+//! not change when +0.0 is added. With a stride between columns, sums of columns with the same remainder lie side by side, and a gather
+//! puts them in order at the end.
+
+use std::num::NonZeroUsize;
+
+use ubtile_tiling::im2col_backward::Plan;
+use ubtile_tiling::{Problem, Tensor};
+
+use super::builder::{Builder, int};
+use super::ring::Ring;
+use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, Run, blocks, cast, cast_op, fill, largest, scalar};
+use super::{LowerError, shares, tensor};
+use crate::product::Element;
+use crate::program::{
+    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, ScalarOp, Source, TensorId, Vector, VectorOp,
+};
+
+/// Lanes of f32 in a block.
+const PER_BLOCK: usize = BLOCK_BYTES / 4;
+/// Most rows of windows that an instruction works on.
+const MOST_ROWS: usize = 240;
+
+/// How a box lies in the UB. Its columns are of `phases` kinds by their remainder; `columns` of each.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    input: Compute,
+    output: Compute,
+    kernel: [usize; 2],
+    dilation: [usize; 2],
+    padding: [usize; 2],
+    stride: [usize; 2],
+    /// Window positions.
+    windows: [usize; 2],
+    /// Rows and columns of the plane, and columns of a phase.
+    height: usize,
+    width: usize,
+    all: usize,
+    phases: usize,
+    rows: usize,
+    columns: usize,
+}
+
+/// The program's parts.
+struct Lowering {
+    layout: Layout,
+    source: TensorId,
+    target: TensorId,
+    loaded: Ring,
+    wide: Option<BufferId>,
+    sums: Sums,
+}
+
+/// Where sums are, and how they leave.
+enum Sums {
+    /// As they are stored.
+    Stored(Ring),
+    /// In an order or type of their own.
+    Apart {
+        sums: BufferId,
+        stored: Ring,
+        /// Offsets of the columns in order, and a row of them in f32 where another type is stored.
+        order: Option<(BufferId, Option<BufferId>)>,
+    },
+}
+
+/// The program.
+pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+    let problem = plan.problem();
+    let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
+    let stride = problem.stride.map(NonZeroUsize::get);
+    let all = problem.w.div_ceil(stride[1]);
+    let mut layout = Layout {
+        input: Compute::of(problem.dtype)?,
+        output: Compute::of(problem.out_dtype)?,
+        kernel: problem.kernel.map(NonZeroUsize::get),
+        dilation: problem.dilation.map(NonZeroUsize::get),
+        padding: problem.padding,
+        stride,
+        windows: problem.columns,
+        height: problem.h,
+        width: problem.w,
+        all,
+        phases: stride[1].min(problem.w),
+        rows: problem.h.min(tile("tile_rows")),
+        columns: all.min((tile("tile_columns") / stride[1]).max(1)),
+    };
+    layout.fit(plan.target().local_bytes)?;
+
+    let mut b = Builder::new(plan.block_dim());
+    let of = Problem::Im2colBackward(*problem);
+    let source = tensor(&mut b, &of, Tensor::GradOutput)?;
+    let target = tensor(&mut b, &of, Tensor::Out)?;
+    let lowering = Lowering::new(&mut b, layout, source, target);
+    let rows: Vec<_> = (0..plan.block_dim())
+        .map(|share| plan.share_range(0, share))
+        .map(|range| range.start / problem.w..range.end / problem.w)
+        .collect();
+    shares::planes(&mut b, &rows, problem.h, |b, plane, from, to| lowering.plane(b, plane, from, to));
+    lowering.end(&mut b);
+    Ok(b.finish())
+}
+
+impl Layout {
+    /// Lanes from the sums of a phase to those of the next one: whole blocks of every type involved.
+    fn lanes(&self) -> usize {
+        self.columns.next_multiple_of(self.input.per_block().max(self.output.per_block()))
+    }
+
+    /// Blocks of f32 from a row of sums to the one that the next window reaches.
+    fn row_stride(&self) -> usize {
+        self.stride[0] * self.phases * self.lanes() / PER_BLOCK
+    }
+
+    /// Columns of a box of the output.
+    fn out_columns(&self) -> usize {
+        (self.columns * self.stride[1]).min(self.width)
+    }
+
+    /// Rows of windows that reach a box.
+    fn window_rows(&self) -> usize {
+        self.rows.div_ceil(self.stride[0])
+    }
+
+    fn is_stored_as_summed(&self) -> bool {
+        !self.output.is_short() && self.phases == 1
+    }
+
+    fn out_pitch(&self) -> usize {
+        if self.phases == 1 { self.lanes() * self.output.size } else { blocks(self.out_columns() * self.output.size) }
+    }
+
+    fn order_bytes(&self) -> usize {
+        blocks(4 * self.out_columns().max(PER_BLOCK * self.phases))
+    }
+
+    fn sums_bytes(&self) -> usize {
+        self.rows * self.phases * self.lanes() * 4
+    }
+
+    fn window_bytes(&self) -> usize {
+        self.window_rows() * self.lanes() * self.input.size
+    }
+
+    fn bytes(&self) -> usize {
+        let wide = if self.input.is_short() { self.window_rows() * self.lanes() * 4 } else { 0 };
+        let sums = if self.is_stored_as_summed() {
+            2 * self.sums_bytes()
+        } else {
+            let order = if self.phases > 1 { self.order_bytes() + self.gathered_bytes() } else { 0 };
+            self.sums_bytes() + 2 * self.rows * self.out_pitch() + order
+        };
+        2 * self.window_bytes() + wide + sums
+    }
+
+    fn gathered_bytes(&self) -> usize {
+        if self.output.is_short() { blocks(4 * self.out_columns()) } else { 0 }
+    }
+
+    /// The largest box that fits, and that instructions reach.
+    fn fit(&mut self, budget: usize) -> Result<(), LowerError> {
+        let least = self.input.per_block().max(self.output.per_block());
+        // A repeat for each row of windows: the next one is at most 255 blocks further.
+        let most = MOST_STRIDE * PER_BLOCK / (self.stride[0] * self.phases) / least * least;
+        if most == 0 {
+            // Rows that are so far apart are reached one at a time.
+            self.rows = self.rows.min(self.stride[0]);
+        }
+        let most = if most == 0 { MOST_STRIDE * PER_BLOCK / least * least } else { most };
+        self.columns = self.columns.min(most);
+        self.rows = self.rows.min(MOST_ROWS * self.stride[0]);
+        while self.columns > 1 && (Self { rows: 1, ..*self }).bytes() > budget {
+            self.columns = self.columns.div_ceil(2);
+        }
+        let wanted = *self;
+        self.rows = largest(self.rows, budget, |rows| Self { rows, ..wanted }.bytes())?;
+        Ok(())
+    }
+}
+
+impl Lowering {
+    fn new(b: &mut Builder, layout: Layout, source: TensorId, target: TensorId) -> Self {
+        let loaded = Ring::new(b, ("windows", layout.window_bytes(), 2), Some("tile_taps"), &[Pipe::Mte2, Pipe::V]);
+        let wide = layout.input.is_short();
+        let wide = wide.then(|| b.buffer("windows_f32", layout.window_rows() * layout.lanes() * 4, 1, Some("tile_rows")));
+        let out = [Pipe::V, Pipe::Mte3];
+        let sums = if layout.is_stored_as_summed() {
+            Sums::Stored(Ring::new(b, ("sums", layout.sums_bytes(), 2), Some("tile_rows"), &out))
+        } else {
+            let sums = b.buffer("sums", layout.sums_bytes(), 1, Some("tile_rows"));
+            let stored = Ring::new(b, ("box", layout.rows * layout.out_pitch(), 2), Some("tile_rows"), &out);
+            let order = (layout.phases > 1).then(|| {
+                let order = b.buffer("order", layout.order_bytes(), 1, Some("tile_columns"));
+                let gathered = layout.output.is_short();
+                let gathered = gathered.then(|| b.buffer("row", layout.gathered_bytes(), 1, Some("tile_columns")));
+                (order, gathered)
+            });
+            Sums::Apart { sums, stored, order }
+        };
+        let lowering = Self { layout, source, target, loaded, wide, sums };
+        lowering.loaded.begin(b);
+        match &lowering.sums {
+            Sums::Stored(stored) => stored.begin(b),
+            Sums::Apart { stored, order, .. } => {
+                stored.begin(b);
+                if let Some((order, _)) = order {
+                    lowering.order(b, *order);
+                }
+            }
+        }
+        lowering
+    }
+
+    fn end(&self, b: &mut Builder) {
+        self.loaded.end(b);
+        match &self.sums {
+            Sums::Stored(stored) | Sums::Apart { stored, .. } => stored.end(b),
+        }
+    }
+
+    /// Offsets of the columns of a row of sums in their order: eight of each phase one by one, then twice as many each time.
+    fn order(&self, b: &mut Builder, order: BufferId) {
+        let Layout { phases, .. } = self.layout;
+        let (pitch, all) = (int(self.layout.lanes() * 4), self.layout.out_columns());
+        b.repeat("q", (0, int(PER_BLOCK), 1), None, |b, q| {
+            b.repeat("phase", (0, int(phases), 1), None, |b, phase| {
+                let to = order.at(q.clone() * int(4 * phases) + phase.clone() * 4);
+                b.write(to, Element::U32, phase * pitch + q.clone() * 4);
+            });
+        });
+        let flag = b.flag_id(Pipe::S, Pipe::V);
+        b.after(Pipe::S, Pipe::V, flag);
+        let mut done = PER_BLOCK * phases;
+        while done < all {
+            let more = done.min(all - done);
+            let operands = [order.at(int(4 * done)), order.at(0)];
+            scalar(b, ScalarOp::Adds, Element::I32, operands, int(done / phases * 4), int(more));
+            done += more;
+        }
+    }
+
+    fn plane(&self, b: &mut Builder, plane: &Expr, from: &Expr, to: &Expr) {
+        let Layout { rows: most, columns: step, all, .. } = self.layout;
+        b.repeat("row", (from.clone(), to.clone(), most), Some("tile_rows"), |b, row| {
+            let rows = b.min("rows", int(most), to.clone() - row.clone());
+            b.repeat("column", (0, int(all), step), Some("tile_columns"), |b, column| {
+                let columns = b.min("columns", int(step), Expr::from(int(all)) - column.clone());
+                b.tile("box", |b| self.tile(b, plane, [&row, &rows], [&column, &columns]));
+            });
+        });
+    }
+
+    fn tile(&self, b: &mut Builder, plane: &Expr, rows: [&Expr; 2], columns: [&Expr; 2]) {
+        let layout = &self.layout;
+        let lanes = rows[1].clone() * int(layout.phases * layout.lanes());
+        if let Sums::Stored(stored) = &self.sums {
+            stored.enter(b);
+        }
+        fill(b, self.sums(), Element::F32, 0.0, lanes.clone());
+        self.taps(b, plane, rows, columns);
+
+        let out = match &self.sums {
+            Sums::Stored(stored) => stored,
+            Sums::Apart { sums, stored, order } => {
+                stored.enter(b);
+                match order {
+                    Some((order, gathered)) => self.put_in_order(b, rows[1], columns, (*sums, *order, *gathered), stored),
+                    None => cast(b, (stored.at(0), layout.output.element), (sums.at(0), Element::F32), lanes),
+                }
+                stored
+            }
+        };
+        out.pass(b, 0);
+        self.store(b, plane, (rows, columns), out);
+        out.leave(b);
+    }
+
+    fn sums(&self) -> Local {
+        match &self.sums {
+            Sums::Stored(stored) => stored.at(0),
+            Sums::Apart { sums, .. } => sums.at(0),
+        }
+    }
+
+    /// Adds what all taps bring.
+    fn taps(&self, b: &mut Builder, plane: &Expr, [row, rows]: [&Expr; 2], columns: [&Expr; 2]) {
+        let Layout { kernel: [kh, kw], dilation: [dh, _], padding: [ph, _], stride: [sh, _], windows: [lh, _], .. } =
+            self.layout;
+        b.repeat("i", (0, int(kh), 1), Some("tile_taps"), |b, i| {
+            // The first row of the box in the rows that windows begin at, and the windows that reach it or a later one.
+            let top = row.clone() + (int(ph)) - i.clone() * int(dh);
+            let first = b.div("window", top.clone() + (int(sh) - 1), sh);
+            let first = b.max("window", 0, first);
+            let last = b.div("window_end", top.clone() + rows.clone() + (int(sh) - 1), sh);
+            let last = b.min("window_end", int(lh), last);
+            b.when(first.clone(), Relation::Lt, last.clone(), |b| {
+                b.repeat("j", (0, int(kw), 1), Some("tile_taps"), |b, j| {
+                    let windows = [&first, &(last.clone() - first.clone()), &(first.clone() * int(sh) - top.clone())];
+                    self.tap(b, (plane, &i, &j), windows, columns);
+                });
+            });
+        });
+    }
+
+    /// Adds what a tap brings in some rows of windows; the first one is that row of the sums.
+    fn tap(
+        &self,
+        b: &mut Builder,
+        (plane, i, j): (&Expr, &Expr, &Expr),
+        [window, windows, row]: [&Expr; 3],
+        [column, columns]: [&Expr; 2],
+    ) {
+        let layout = self.layout;
+        let (Layout { input, phases, .. }, lanes) = (layout, layout.lanes());
+        let ([kh, kw], [lh, lw]) = (layout.kernel, layout.windows);
+        let (size, sw) = (input.size, layout.stride[1]);
+        let offset = j.clone() * int(layout.dilation[1]) - int(layout.padding[1]);
+        let phase = b.op("phase", IntOp::Mod, offset.clone(), int(sw));
+        let shift = b.div("shift", offset, sw);
+        let first = b.max("first", 0, column.clone() - shift.clone());
+        let last = b.min("last", int(lw), column.clone() + columns.clone() - shift.clone());
+        b.when(first.clone(), Relation::Lt, last.clone(), |b| {
+            // Where the stride is wider than the image, some remainders have no column.
+            let within = if phases == sw { Expr::from(-1) } else { phase.clone() };
+            b.when(within, Relation::Lt, int(phases), |b| {
+                let at = first.clone() + shift - column.clone();
+                let run = Run::new(b, at * int(size), (last - first.clone()) * int(size));
+                let taps = (plane.clone() * int(kh) + i.clone()) * int(kw) + j.clone();
+                let from = (taps * int(lh) + window.clone()) * int(lw) + first;
+                self.loaded.enter(b);
+                let to = self.loaded.at(run.start.clone());
+                let from = self.source.at(from * int(size));
+                let pitch = (Expr::from(int(lw * size)), input.element);
+                run.load(b, to.clone(), from, windows.clone(), lanes * size, pitch);
+                self.loaded.pass(b, 0);
+                // Start and length in lanes.
+                let start = b.div("lane", run.start.clone(), size);
+                let count = b.div("lanes", run.whole.clone(), size);
+                let sums = self.sums();
+                let offset = (row.clone() * int(phases) + phase) * int(lanes) + start;
+                let sums = Local { offset: sums.offset.clone() + offset * 4, ..sums };
+                if lanes <= LANES {
+                    self.add(b, [sums, to], (&0.into(), &count), windows);
+                } else {
+                    b.repeat("lane", (0, count.clone(), LANES), None, |b, lane| {
+                        let n = b.min("lanes", int(LANES), count - lane.clone());
+                        self.add(b, [sums, to], (&lane, &n), windows);
+                    });
+                }
+                self.loaded.leave(b);
+            });
+        });
+    }
+
+    /// Adds some lanes of some rows of windows, at most a repeat each.
+    fn add(&self, b: &mut Builder, [sums, windows]: [Local; 2], (lane, lanes): (&Expr, &Expr), rows: &Expr) {
+        let (input, pitch) = (self.layout.input, self.layout.lanes());
+        let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
+        let further = |local: Local, by: usize| Local { offset: local.offset + lane.clone() * int(by), ..local };
+        let (sums, windows) = (further(sums, 4), further(windows, input.size));
+        let wide_stride = stride(pitch / PER_BLOCK);
+        let mask = || Mask::First(lanes.clone());
+        let from = match self.wide {
+            None => windows,
+            Some(wide) => {
+                let to = wide.at(lane.clone() * 4);
+                let cast = Vector::new(cast_op(Element::F32, input.element), [to.clone(), windows]);
+                let cast = cast.strides(0, 1, wide_stride).strides(1, 1, stride(pitch / input.per_block()));
+                b.vector(cast.masked(rows.clone(), mask()));
+                to
+            }
+        };
+        let row_stride = self.layout.row_stride();
+        // Where it is more than an instruction takes, there is one row.
+        let row_stride = if row_stride > MOST_STRIDE { 0 } else { stride(row_stride) };
+        let add = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [sums.clone(), sums, from]);
+        let add = add.strides(0, 1, row_stride).strides(1, 1, row_stride).strides(2, 1, wide_stride);
+        b.vector(add.masked(rows.clone(), mask()));
+    }
+
+    /// Rows of sums with their columns in order, in the type that is stored.
+    fn put_in_order(
+        &self,
+        b: &mut Builder,
+        rows: &Expr,
+        columns: [&Expr; 2],
+        (sums, order, gathered): (BufferId, BufferId, Option<BufferId>),
+        stored: &Ring,
+    ) {
+        let layout = &self.layout;
+        let count = self.out_columns(b, columns);
+        b.repeat("k", (0, rows.clone(), 1), None, |b, k| {
+            let to = stored.at(k.clone() * int(layout.out_pitch()));
+            let row = gathered.map_or_else(|| to.clone(), |row| row.at(0));
+            let from = sums.at(k * int(layout.phases * layout.lanes() * 4));
+            b.vector(Vector::new(VectorOp::Gather(Element::F32), [row.clone(), from, order.at(0)]).count(count.clone()));
+            if gathered.is_some() {
+                cast(b, (to, layout.output.element), (row, Element::F32), count);
+            }
+        });
+    }
+
+    fn out_columns(&self, b: &mut Builder, [column, columns]: [&Expr; 2]) -> Expr {
+        let Layout { stride: [_, sw], width, .. } = self.layout;
+        if sw == 1 {
+            return columns.clone();
+        }
+        b.min("width", columns.clone() * int(sw), Expr::from(int(width)) - column.clone() * int(sw))
+    }
+
+    fn store(
+        &self,
+        b: &mut Builder,
+        plane: &Expr,
+        ([row, rows], columns): ([&Expr; 2], [&Expr; 2]),
+        out: &Ring,
+    ) {
+        let Layout { stride: [_, sw], width, output, .. } = self.layout;
+        let size = output.size;
+        let bytes = self.out_columns(b, columns) * int(size);
+        let whole = b.round_up("blocks", bytes.clone(), BLOCK_BYTES);
+        let at = plane.clone() * int(self.layout.height * width * size) + row.clone() * int(width * size);
+        let to = self.target.at(at + columns[0].clone() * int(sw * size));
+        let from_gap = Expr::from(int(self.layout.out_pitch())) - whole;
+        let to_gap = Expr::from(int(width * size)) - bytes.clone();
+        b.store(to, out.at(0), Burst { blocks: rows.clone(), bytes, from_gap, to_gap });
+    }
+}

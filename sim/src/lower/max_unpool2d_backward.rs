@@ -1,0 +1,346 @@
+//! MaxUnpool2dBackward from a native plan.
+//!
+//! A plane of `grad_output` lies in the UB as a table; a run's indices become byte offsets, and a gather picks the elements. A table of
+//! a slice has a zero in front and behind, where indices of other slices are sent, so that the bits of all slices are put together
+//! by `or`. The gather instruction takes 16 and 32 bits: 8-bit elements become F16 and back, which is exact, and 64-bit elements are two.
+
+mod table;
+
+use ubtile_tiling::max_unpool2d_backward::Plan;
+use ubtile_tiling::{Problem, Tensor};
+
+use super::builder::{Builder, int};
+use super::ring::Ring;
+use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
+use super::{LowerError, element, shares, tensor};
+use crate::product::Element;
+use crate::program::{
+    BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp,
+};
+
+use table::Table;
+
+/// Most elements of a run: behind some thousands, more of them save nothing, and several planes pass through the UB side by side.
+const MOST_ELEMENTS: usize = 4096;
+
+/// How an element is gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// By way of F16.
+    Byte(Element),
+    /// As it is.
+    Lane(Element),
+    /// As two of 32 bits.
+    Pair,
+}
+
+impl Width {
+    const fn of(element: Element) -> Self {
+        match crate::program::size_of(element) {
+            1 => Self::Byte(element),
+            8 => Self::Pair,
+            _ => Self::Lane(super::bits_of(element)),
+        }
+    }
+
+    /// Bytes of an element in the tensors.
+    const fn stored(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Lane(element) => crate::program::size_of(element) as usize,
+            Self::Pair => 8,
+        }
+    }
+
+    /// Bytes of an element in the table.
+    const fn gathered(self) -> usize {
+        match self {
+            Self::Byte(_) => 2,
+            _ => self.stored(),
+        }
+    }
+
+    /// Lanes of an element.
+    const fn lanes(self) -> usize {
+        match self {
+            Self::Pair => 2,
+            _ => 1,
+        }
+    }
+
+    /// What a lane is.
+    const fn lane(self) -> Element {
+        match self {
+            Self::Byte(_) => Element::F16,
+            Self::Lane(element) => element,
+            Self::Pair => Element::U32,
+        }
+    }
+}
+
+/// Sizes, and what follows from them.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    width: Width,
+    /// Of an index.
+    index: Element,
+    /// Elements of a run, and of a slice.
+    elements: usize,
+    cells: usize,
+    /// Cells of a plane.
+    all: usize,
+    /// Slots of the table.
+    tables: u32,
+}
+
+impl Sizes {
+    fn is_sliced(&self) -> bool {
+        self.cells < self.all
+    }
+
+    fn index_bytes(&self) -> usize {
+        blocks(self.elements * crate::program::size_of(self.index) as usize)
+    }
+
+    /// Bytes of an intermediate of a run of 32 bits for each lane.
+    fn lane_bytes(&self) -> usize {
+        blocks(self.elements * self.width.lanes() * 4)
+    }
+
+    fn out_bytes(&self) -> usize {
+        blocks(self.elements * self.width.stored())
+    }
+
+    fn bytes(&self) -> usize {
+        let pairs = if self.width == Width::Pair { 3 * self.lane_bytes() } else { 0 };
+        let gathered = blocks(self.elements * self.width.gathered());
+        let parts = match (self.is_sliced(), self.width) {
+            (true, Width::Byte(_)) => 2 * gathered,
+            (true, _) | (false, Width::Byte(_)) => gathered,
+            (false, _) => 0,
+        };
+        let run = 2 * self.index_bytes() + 2 * blocks(self.elements * 4) + pairs + parts + 2 * self.out_bytes();
+        run + Table::bytes(self)
+    }
+}
+
+/// The program's parts.
+struct Lowering {
+    sizes: Sizes,
+    indices: TensorId,
+    output: TensorId,
+    table: Table,
+    loaded: Ring,
+    /// Indices in 32 bits, and byte offsets.
+    positions: BufferId,
+    offsets: BufferId,
+    pairs: Option<Pairs>,
+    /// What the gather gives, where it is not what is stored; and what a slice adds to it.
+    gathered: Option<BufferId>,
+    part: Option<BufferId>,
+    out: Ring,
+}
+
+/// Offsets of both halves of an element: which offset each lane takes, what it adds, and the result.
+#[derive(Clone, Copy)]
+struct Pairs {
+    twice: BufferId,
+    half: BufferId,
+    offsets: BufferId,
+}
+
+/// The program.
+pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+    let problem = plan.problem();
+    if problem.dtype != problem.out_dtype {
+        return Err(LowerError::NotLowered("an out of another dtype than grad_output"));
+    }
+    let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
+    let (plane, all) = (problem.h * problem.w, problem.out_h * problem.out_w);
+    let width = Width::of(element(problem.dtype)?);
+    let index = element(problem.index_dtype)?;
+    let budget = plan.target().local_bytes;
+    let most = plane.min(tile("tile_elements")).min(MOST_ELEMENTS);
+    let sizes = Sizes { width, index, elements: most, cells: all.min(tile("tile_cells")), all, tables: 2 };
+    let sizes = fit(sizes, budget)?;
+
+    let mut b = Builder::new(plan.block_dim());
+    let of = Problem::MaxUnpool2dBackward(*problem);
+    let source = tensor(&mut b, &of, Tensor::GradOutput)?;
+    let indices = tensor(&mut b, &of, Tensor::Indices)?;
+    let output = tensor(&mut b, &of, Tensor::Out)?;
+    let lowering = Lowering::new(&mut b, sizes, source, [indices, output]);
+    let ranges: Vec<_> = (0..plan.block_dim()).map(|share| plan.share_range(0, share)).collect();
+    shares::planes(&mut b, &ranges, plane, |b, at, from, to| {
+        let first = at.clone() * int(plane);
+        lowering.plane(b, at, (&first, from, to));
+    });
+    lowering.end(&mut b);
+    Ok(b.finish())
+}
+
+/// The largest sizes that fit: a whole plane twice, once, or slices of it.
+fn fit(sizes: Sizes, budget: usize) -> Result<Sizes, LowerError> {
+    let least = Sizes { elements: sizes.elements.min(256), ..sizes };
+    for tables in [2, 1] {
+        let whole = Sizes { tables, ..sizes };
+        let fits = |elements| Sizes { elements, ..whole }.bytes();
+        if !sizes.is_sliced() && fits(least.elements) <= budget {
+            return Ok(Sizes { elements: largest(sizes.elements, budget, fits)?, ..whole });
+        }
+    }
+    // A slice ends where a block does, so that the zero behind it is in a block of its own.
+    let block = BLOCK_BYTES / sizes.width.stored();
+    let slices = sizes.all.min(sizes.cells).div_ceil(block).min((sizes.all - 1) / block);
+    if slices == 0 {
+        let smallest = Sizes { elements: 1, tables: 1, ..sizes };
+        let elements = largest(sizes.elements, budget, |elements| Sizes { elements, ..smallest }.bytes())?;
+        return Ok(Sizes { elements, ..smallest });
+    }
+    let with = |elements: usize, blocks: usize| Sizes { elements, cells: blocks * block, tables: 2, ..sizes };
+    let elements = largest(sizes.elements, budget / 2, |n| with(n, 1).bytes())
+        .or_else(|_| largest(sizes.elements, budget, |n| with(n, 1).bytes()))?;
+    let cells = largest(slices, budget, |blocks| with(elements, blocks).bytes())?;
+    Ok(with(elements, cells))
+}
+
+impl Lowering {
+    fn new(b: &mut Builder, sizes: Sizes, source: TensorId, [indices, output]: [TensorId; 2]) -> Self {
+        let field = Some("tile_elements");
+        let table = Table::new(b, &sizes, source);
+        let loaded = Ring::new(b, ("index", sizes.index_bytes(), 2), field, &[Pipe::Mte2, Pipe::V]);
+        let positions = b.buffer("positions", blocks(sizes.elements * 4), 1, field);
+        let offsets = b.buffer("offsets", blocks(sizes.elements * 4), 1, field);
+        let pairs = (sizes.width == Width::Pair).then(|| {
+            let [twice, half, offsets] =
+                ["twice", "half", "pair_offsets"].map(|name| b.buffer(name, sizes.lane_bytes(), 1, field));
+            Pairs { twice, half, offsets }
+        });
+        let bytes = blocks(sizes.elements * sizes.width.gathered());
+        let gathered = matches!(sizes.width, Width::Byte(_)).then(|| b.buffer("gathered", bytes, 1, field));
+        let part = sizes.is_sliced().then(|| b.buffer("part", bytes, 1, field));
+        let out = Ring::new(b, ("run", sizes.out_bytes(), 2), field, &[Pipe::V, Pipe::Mte3]);
+        let lowering = Self { sizes, indices, output, table, loaded, positions, offsets, pairs, gathered, part, out };
+        lowering.table.begin(b);
+        lowering.loaded.begin(b);
+        lowering.out.begin(b);
+        if let Some(pairs) = pairs {
+            lowering.begin_pairs(b, pairs);
+        }
+        lowering
+    }
+
+    fn end(&self, b: &mut Builder) {
+        self.table.end(b);
+        self.loaded.end(b);
+        self.out.end(b);
+    }
+
+    /// 0, 0, 4, 4, 8, 8, ... and 0, 4, 0, 4, ...: sixteen one by one, then twice as many each time.
+    fn begin_pairs(&self, b: &mut Builder, Pairs { twice, half, .. }: Pairs) {
+        b.repeat("k", (0, 8, 1), None, |b, k| {
+            for side in [0, 4] {
+                b.write(twice.at(k.clone() * 8 + side), Element::U32, k.clone() * 4);
+                b.write(half.at(k.clone() * 8 + side), Element::U32, side);
+            }
+        });
+        let flag = b.flag_id(Pipe::S, Pipe::V);
+        b.after(Pipe::S, Pipe::V, flag);
+        let (mut done, all) = (16, 2 * self.sizes.elements);
+        while done < all {
+            let more = done.min(all - done);
+            for (of, by) in [(twice, done * 2), (half, 0)] {
+                let operands = [of.at(int(4 * done)), of.at(0)];
+                scalar(b, ScalarOp::Adds, Element::I32, operands, int(by), int(more));
+            }
+            done += more;
+        }
+    }
+
+    /// Some elements of a plane, which is so many elements behind the first one.
+    fn plane(&self, b: &mut Builder, plane: &Expr, (first, from, to): (&Expr, &Expr, &Expr)) {
+        let (step, sliced) = (self.sizes.elements, self.sizes.is_sliced());
+        if !sliced {
+            self.table.load(b, plane, (&0.into(), &int(self.sizes.all).into()));
+        }
+        b.repeat("element", (from.clone(), to.clone(), step), Some("tile_elements"), |b, at| {
+            let elements = b.min("elements", int(step), to.clone() - at.clone());
+            b.tile("run", |b| self.run(b, plane, &(first.clone() + at), &elements));
+        });
+        if !sliced {
+            self.table.leave(b);
+        }
+    }
+
+    fn run(&self, b: &mut Builder, plane: &Expr, at: &Expr, elements: &Expr) {
+        let Sizes { width, index, cells, all, .. } = self.sizes;
+        let index_size = crate::program::size_of(index);
+        self.loaded.enter(b);
+        let bytes = elements.clone() * i64::from(index_size);
+        b.load(self.loaded.at(0), self.indices.at(at.clone() * i64::from(index_size)), Burst::of(bytes), None);
+        self.loaded.pass(b, 0);
+        let positions = self.positions.at(0);
+        if index == Element::I64 {
+            cast(b, (positions.clone(), Element::I32), (self.loaded.at(0), Element::I64), elements.clone());
+        } else {
+            scalar(b, ScalarOp::Adds, Element::I32, [positions.clone(), self.loaded.at(0)], 0, elements.clone());
+        }
+        self.loaded.leave(b);
+
+        self.out.enter(b);
+        let result = self.gathered.map_or_else(|| self.out.at(0), |gathered| gathered.at(0));
+        let offsets = self.offsets.at(0);
+        let size = int(width.gathered());
+        match self.part {
+            None => {
+                let operands = [offsets, positions];
+                scalar(b, ScalarOp::Muls, Element::I32, operands, size, elements.clone());
+                self.gather(b, result.clone(), elements);
+            }
+            Some(part) => {
+                let words = b.div("words", elements.clone() * size + 1, 2);
+                fill(b, result.clone(), Element::U16, 0, words.clone());
+                b.repeat("cell", (0, int(all), cells), Some("tile_cells"), |b, cell| {
+                    let n = b.min("cells", int(cells), Expr::from(int(all)) - cell.clone());
+                    self.table.load(b, plane, (&cell, &n));
+                    let mut step = |op, from: &Local, number: Expr| {
+                        scalar(b, op, Element::I32, [offsets.clone(), from.clone()], number, elements.clone());
+                    };
+                    step(ScalarOp::Adds, &positions, Expr::from(0) - cell);
+                    step(ScalarOp::Mins, &offsets, n);
+                    step(ScalarOp::Maxs, &offsets, (-1).into());
+                    step(ScalarOp::Muls, &offsets, size.into());
+                    step(ScalarOp::Adds, &offsets, int(BLOCK_BYTES).into());
+                    self.gather(b, part.at(0), elements);
+                    self.table.leave(b);
+                    let operands = [result.clone(), result.clone(), part.at(0)];
+                    binary(b, BinaryOp::Or, Element::U16, operands, words.clone());
+                });
+            }
+        }
+        if let (Width::Byte(element), Some(gathered)) = (width, self.gathered) {
+            cast(b, (self.out.at(0), element), (gathered.at(0), Element::F16), elements.clone());
+        }
+        self.out.pass(b, 0);
+        let stored = int(width.stored());
+        b.store(self.output.at(at.clone() * stored), self.out.at(0), Burst::of(elements.clone() * stored));
+        self.out.leave(b);
+    }
+
+    /// Elements of the table at the offsets.
+    fn gather(&self, b: &mut Builder, to: Local, elements: &Expr) {
+        let lanes = elements.clone() * int(self.sizes.width.lanes());
+        let offsets = match self.pairs {
+            None => self.offsets,
+            Some(Pairs { twice, half, offsets }) => {
+                let operands = [offsets.at(0), self.offsets.at(0), twice.at(0)];
+                b.vector(Vector::new(VectorOp::Gather(Element::U32), operands).count(lanes.clone()));
+                let operands = [offsets.at(0), offsets.at(0), half.at(0)];
+                binary(b, BinaryOp::Add, Element::I32, operands, lanes.clone());
+                offsets
+            }
+        };
+        let operands = [to, self.table.at(), offsets.at(0)];
+        b.vector(Vector::new(VectorOp::Gather(self.sizes.width.lane()), operands).count(lanes));
+    }
+}

@@ -1,0 +1,95 @@
+//! A plane of `grad_output`, or a slice of it, as the gather instruction reads it.
+
+use super::{Sizes, Width};
+use crate::lower::builder::{Builder, int};
+use crate::lower::ring::Ring;
+use crate::lower::shape::{BLOCK_BYTES, blocks, cast, fill};
+use crate::product::Element;
+use crate::program::{BufferId, Burst, Expr, Local, Pipe, TensorId};
+
+/// The cells, between blocks of zeros where they are a slice.
+pub(super) struct Table {
+    sizes: Sizes,
+    source: TensorId,
+    loaded: Ring,
+    /// 8-bit cells in F16.
+    wide: Option<BufferId>,
+}
+
+impl Table {
+    /// Bytes of local memory.
+    pub(super) fn bytes(sizes: &Sizes) -> usize {
+        let wide = if matches!(sizes.width, Width::Byte(_)) { Self::wide_bytes(sizes) } else { 0 };
+        sizes.tables as usize * Self::loaded_bytes(sizes) + wide
+    }
+
+    pub(super) fn new(b: &mut Builder, sizes: &Sizes, source: TensorId) -> Self {
+        let pipes = [Pipe::Mte2, Pipe::V];
+        let loaded = Ring::new(b, ("table", Self::loaded_bytes(sizes), sizes.tables), Some("tile_cells"), &pipes);
+        let wide = matches!(sizes.width, Width::Byte(_));
+        let wide = wide.then(|| b.buffer("table_f16", Self::wide_bytes(sizes), 1, Some("tile_cells")));
+        Self { sizes: *sizes, source, loaded, wide }
+    }
+
+    pub(super) fn begin(&self, b: &mut Builder) {
+        if self.sizes.is_sliced() {
+            let mut guard = |local: &dyn Fn(usize) -> Local, bytes: usize| {
+                for at in [0, bytes - BLOCK_BYTES] {
+                    fill(b, local(at), Element::U16, 0, int(BLOCK_BYTES / 2));
+                }
+            };
+            match self.wide {
+                Some(wide) => guard(&|at| wide.at(int(at)), Self::wide_bytes(&self.sizes)),
+                None => (0..self.loaded.slots())
+                    .for_each(|slot| guard(&|at| self.loaded.slot_at(slot, at), Self::loaded_bytes(&self.sizes))),
+            }
+        }
+        self.loaded.begin(b);
+    }
+
+    pub(super) fn end(&self, b: &mut Builder) {
+        self.loaded.end(b);
+    }
+
+    /// Loads some cells of a plane.
+    pub(super) fn load(&self, b: &mut Builder, plane: &Expr, (cell, cells): (&Expr, &Expr)) {
+        let Sizes { width, all, .. } = self.sizes;
+        let size = int(width.stored());
+        self.loaded.enter(b);
+        let from = self.source.at((plane.clone() * int(all) + cell.clone()) * size);
+        let front = if self.wide.is_none() { self.front() } else { 0 };
+        b.load(self.loaded.at(front), from, Burst::of(cells.clone() * size), None);
+        self.loaded.pass(b, 0);
+        if let (Some(wide), Width::Byte(element)) = (self.wide, width) {
+            cast(b, (wide.at(self.front()), Element::F16), (self.loaded.at(0), element), cells.clone());
+        }
+    }
+
+    /// Gives the slot back.
+    pub(super) fn leave(&self, b: &mut Builder) {
+        self.loaded.leave(b);
+    }
+
+    /// What offsets count from.
+    pub(super) fn at(&self) -> Local {
+        self.wide.map_or_else(|| self.loaded.at(0), |wide| wide.at(0))
+    }
+
+    /// Bytes in front of the first cell.
+    fn front(&self) -> i64 {
+        if self.sizes.is_sliced() { int(BLOCK_BYTES) } else { 0 }
+    }
+
+    fn guards(sizes: &Sizes) -> usize {
+        if sizes.is_sliced() { 2 * BLOCK_BYTES } else { 0 }
+    }
+
+    fn loaded_bytes(sizes: &Sizes) -> usize {
+        let guards = if matches!(sizes.width, Width::Byte(_)) { 0 } else { Self::guards(sizes) };
+        blocks(sizes.cells * sizes.width.stored()) + guards
+    }
+
+    fn wide_bytes(sizes: &Sizes) -> usize {
+        blocks(sizes.cells * sizes.width.gathered()) + Self::guards(sizes)
+    }
+}

@@ -48,8 +48,12 @@ pub enum LowerError {
 impl fmt::Display for LowerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Strided(tensor) => write!(f, "{tensor} is not contiguous: tile programs are made for contiguous tensors"),
-            Self::NotOnCore(dtype) => write!(f, "the cores do not compute {dtype}: the device's CPU does, which is not modelled"),
+            Self::Strided(tensor) => {
+                write!(f, "{tensor} is not contiguous: tile programs are made for contiguous tensors")
+            }
+            Self::NotOnCore(dtype) => {
+                write!(f, "the cores do not compute {dtype}: the device's CPU does, which is not modelled")
+            }
             Self::NotLowered(what) => write!(f, "no tile program for {what}"),
             Self::LocalBytes { got, want } => {
                 write!(f, "local_bytes {got}: the smallest pieces of the program take {want}, {} more", want - got)

@@ -47,7 +47,16 @@ fn sizes_around_lanes_and_blocks() {
     for dtype in DTYPES {
         for w in [1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129] {
             let stride = [1 + rng.below(2), 1 + rng.below(3)];
-            let spec = Im2col { dtype, out_dtype: dtype, h: 5, w, kernel: [3, 3], padding: [1, 1], stride, ..random(&mut rng, 4) };
+            let spec = Im2col {
+                dtype,
+                out_dtype: dtype,
+                h: 5,
+                w,
+                kernel: [3, 3],
+                padding: [1, 1],
+                stride,
+                ..random(&mut rng, 4)
+            };
             let problem = of(Im2col { dilation: [1, 1], ..spec });
             check(&problem, &At::cores(rng.pick(&[1, 3])), kinds(Fill::Uniform), rng.next_u64());
         }
@@ -61,7 +70,11 @@ fn small_memory_and_small_tiles() {
         let problem = of(random(&mut rng, 90));
         let at = At::cores(2);
         let Problem::Im2colBackward(p) = &problem else { unreachable!() };
-        for at in [at.clone().bytes(16 * 1024), at.clone().tile("tile_rows", p.h.div_ceil(3)), at.tile("tile_columns", p.w.div_ceil(3))] {
+        for at in [
+            at.clone().bytes(16 * 1024),
+            at.clone().tile("tile_rows", p.h.div_ceil(3)),
+            at.tile("tile_columns", p.w.div_ceil(3)),
+        ] {
             check(&problem, &at, kinds(Fill::Uniform), rng.next_u64());
         }
     }
@@ -71,7 +84,8 @@ fn small_memory_and_small_tiles() {
 fn strides_wider_than_instructions_reach() {
     let mut rng = Rng::new(24);
     for stride in [[300, 1], [1, 40], [40, 40], [300, 300]] {
-        let spec = Im2col { h: 310, w: 50, kernel: [3, 3], dilation: [1, 1], padding: [0, 1], stride, ..Im2col::default() };
+        let spec =
+            Im2col { h: 310, w: 50, kernel: [3, 3], dilation: [1, 1], padding: [0, 1], stride, ..Im2col::default() };
         check(&of(spec), &At::cores(2), kinds(Fill::Uniform), rng.next_u64());
     }
 }

@@ -7,17 +7,8 @@ use ubtile_tiling::{Dtype, Problem};
 
 use crate::both::{At, check, lower};
 
-const DTYPES: [Dtype; 9] = [
-    Dtype::F32,
-    Dtype::F16,
-    Dtype::Bf16,
-    Dtype::I8,
-    Dtype::U8,
-    Dtype::I16,
-    Dtype::I32,
-    Dtype::I64,
-    Dtype::Bool,
-];
+const DTYPES: [Dtype; 9] =
+    [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I8, Dtype::U8, Dtype::I16, Dtype::I32, Dtype::I64, Dtype::Bool];
 
 fn problem(dtype: Dtype, index_dtype: Dtype, [n, c, h, w]: [usize; 4], [out_h, out_w]: [usize; 2]) -> Problem {
     let spec = MaxUnpool { dtype, out_dtype: dtype, index_dtype, n, c, h, w, out_h, out_w, ..MaxUnpool::default() };

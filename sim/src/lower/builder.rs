@@ -2,8 +2,8 @@
 
 use crate::product::Element;
 use crate::program::{
-    Burst, BufferId, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, IntOp, Load, Local, Move,
-    Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
+    BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, IntOp, Load, Local,
+    Move, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
 };
 
 /// Flags of a pair of pipes that programs may use: the framework keeps two of eight.

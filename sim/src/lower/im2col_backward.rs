@@ -185,7 +185,8 @@ impl Lowering {
     fn new(b: &mut Builder, layout: Layout, source: TensorId, target: TensorId) -> Self {
         let loaded = Ring::new(b, ("windows", layout.window_bytes(), 2), Some("tile_taps"), &[Pipe::Mte2, Pipe::V]);
         let wide = layout.input.is_short();
-        let wide = wide.then(|| b.buffer("windows_f32", layout.window_rows() * layout.lanes() * 4, 1, Some("tile_rows")));
+        let wide =
+            wide.then(|| b.buffer("windows_f32", layout.window_rows() * layout.lanes() * 4, 1, Some("tile_rows")));
         let out = [Pipe::V, Pipe::Mte3];
         let sums = if layout.is_stored_as_summed() {
             Sums::Stored(Ring::new(b, ("sums", layout.sums_bytes(), 2), Some("tile_rows"), &out))
@@ -267,7 +268,9 @@ impl Lowering {
             Sums::Apart { sums, stored, order } => {
                 stored.enter(b);
                 match order {
-                    Some((order, gathered)) => self.put_in_order(b, rows[1], columns, (*sums, *order, *gathered), stored),
+                    Some((order, gathered)) => {
+                        self.put_in_order(b, rows[1], columns, (*sums, *order, *gathered), stored)
+                    }
                     None => cast(b, (stored.at(0), layout.output.element), (sums.at(0), Element::F32), lanes),
                 }
                 stored
@@ -396,7 +399,9 @@ impl Lowering {
             let to = stored.at(k.clone() * int(layout.out_pitch()));
             let row = gathered.map_or_else(|| to.clone(), |row| row.at(0));
             let from = sums.at(k * int(layout.phases * layout.lanes() * 4));
-            b.vector(Vector::new(VectorOp::Gather(Element::F32), [row.clone(), from, order.at(0)]).count(count.clone()));
+            b.vector(
+                Vector::new(VectorOp::Gather(Element::F32), [row.clone(), from, order.at(0)]).count(count.clone()),
+            );
             if gathered.is_some() {
                 cast(b, (to, layout.output.element), (row, Element::F32), count);
             }
@@ -411,13 +416,7 @@ impl Lowering {
         b.min("width", columns.clone() * int(sw), Expr::from(int(width)) - column.clone() * int(sw))
     }
 
-    fn store(
-        &self,
-        b: &mut Builder,
-        plane: &Expr,
-        ([row, rows], columns): ([&Expr; 2], [&Expr; 2]),
-        out: &Ring,
-    ) {
+    fn store(&self, b: &mut Builder, plane: &Expr, ([row, rows], columns): ([&Expr; 2], [&Expr; 2]), out: &Ring) {
         let Layout { stride: [_, sw], width, output, .. } = self.layout;
         let size = output.size;
         let bytes = self.out_columns(b, columns) * int(size);

@@ -14,9 +14,7 @@ use super::ring::Ring;
 use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
 use super::{LowerError, element, shares, tensor};
 use crate::product::Element;
-use crate::program::{
-    BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp,
-};
+use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp};
 
 use table::Table;
 
@@ -102,9 +100,9 @@ impl Sizes {
         blocks(self.elements * crate::program::size_of(self.index) as usize)
     }
 
-    /// Bytes of an intermediate of a run of 32 bits for each lane.
+    /// Bytes of 32 bits for each lane of a run, and for no fewer than sixteen.
     fn lane_bytes(&self) -> usize {
-        blocks(self.elements * self.width.lanes() * 4)
+        blocks(4 * (self.elements * self.width.lanes()).max(16))
     }
 
     fn out_bytes(&self) -> usize {

@@ -16,7 +16,7 @@ use super::builder::{Builder, int};
 use super::ring::Ring;
 use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert, largest};
 use super::{LowerError, bits_of, shares, tensor};
-use crate::program::{Burst, BufferId, Expr, Local, Pipe, Relation, Source, TensorId};
+use crate::program::{BufferId, Burst, Expr, Local, Pipe, Relation, Source, TensorId};
 
 use edge::Edge;
 use fold::Fold;
@@ -42,8 +42,8 @@ struct Lowering {
     edge: Option<Edge>,
     fold: Option<Fold>,
     zeros: Option<BufferId>,
-    /// Flags of V with MTE2, where rows are cleared before they are loaded.
-    clear: Option<[u8; 2]>,
+    /// From V to MTE2, where rows are cleared before they are loaded.
+    cleared: Option<u8>,
 }
 
 /// Rows and columns of a piece, where it is.
@@ -88,13 +88,11 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     let pipes = [Pipe::Mte2, Pipe::V, Pipe::Mte3];
     let out = Ring::new(&mut b, ("rows", height * pitch, 2), Some("tile_rows"), &pipes);
     let zeros = (!rows.zeros.is_empty()).then(|| b.buffer("zeros", pitch, 1, Some("tile_columns")));
-    let edge =
-        (!columns.folds.is_empty()).then(|| Edge::new(&mut b, compute, height.max(folded), folded > 0));
+    let edge = (!columns.folds.is_empty()).then(|| Edge::new(&mut b, compute, height.max(folded), folded > 0));
     let fold = (folded > 0).then(|| Fold::new(&mut b, compute, width, folded));
-    let clear = (!columns.zeros.is_empty())
-        .then(|| [b.flag_id(Pipe::Mte2, Pipe::V), b.flag_id(Pipe::V, Pipe::Mte2)]);
+    let cleared = (!columns.zeros.is_empty()).then(|| b.flag_id(Pipe::V, Pipe::Mte2));
     let most = [height, width];
-    let lowering = Lowering { input, output, compute, rows, columns, most, pitch, out, edge, fold, zeros, clear };
+    let lowering = Lowering { input, output, compute, rows, columns, most, pitch, out, edge, fold, zeros, cleared };
 
     lowering.begin(&mut b);
     lowering.share(&mut b, plan);
@@ -220,8 +218,8 @@ impl Lowering {
     /// A free slot of the output, zero where columns were cropped.
     fn enter(&self, b: &mut Builder, piece: &Piece) {
         self.out.enter(b);
-        if let Some([free, cleared]) = self.clear {
-            b.after(Pipe::Mte2, Pipe::V, free);
+        if let Some(cleared) = self.cleared {
+            self.out.pass(b, 0);
             let lanes = piece.rows.clone() * int(self.pitch / self.compute.size);
             fill(b, self.out.at(0), bits_of(self.compute.element), 0, lanes);
             b.after(Pipe::V, Pipe::Mte2, cleared);

@@ -1,11 +1,12 @@
 //! Where things lie in the UB, and the vector instructions that programs are made of.
 
+use super::LowerError;
 use super::builder::{Builder, int};
 use super::element;
-use super::LowerError;
 use crate::product::{Element, Rounding};
 use crate::program::{
-    BLOCK, BinaryOp, Burst, Expr, Global, Local, Mask, Pad, REPEAT, Scalar, ScalarOp, UnaryOp, Vector, VectorOp, size_of,
+    BLOCK, BinaryOp, Burst, Expr, Global, Local, Mask, Pad, REPEAT, Scalar, ScalarOp, UnaryOp, Vector, VectorOp,
+    size_of,
 };
 use ubtile_tiling::Dtype;
 
@@ -98,7 +99,8 @@ impl Run {
             to_gap: Expr::from(int(pitch)) - self.whole.clone(),
         };
         let pad = (self.left.as_constant(), self.right.as_constant()) != (Some(0), Some(0));
-        let pad = pad.then(|| Pad { left: self.left.clone(), right: self.right.clone(), element, value: zero(element) });
+        let pad =
+            pad.then(|| Pad { left: self.left.clone(), right: self.right.clone(), element, value: zero(element) });
         b.load(to, from, burst, pad);
     }
 }

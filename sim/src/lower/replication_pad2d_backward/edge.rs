@@ -70,7 +70,14 @@ impl Edge {
     }
 
     /// Sums of some columns for each row of a piece; [`insert`](Self::insert) takes them.
-    pub(super) fn columns(&self, b: &mut Builder, of: &Lowering, piece: &Piece, source: &Expr, [first, last]: [usize; 2]) {
+    pub(super) fn columns(
+        &self,
+        b: &mut Builder,
+        of: &Lowering,
+        piece: &Piece,
+        source: &Expr,
+        [first, last]: [usize; 2],
+    ) {
         let (element, per_block) = (self.compute.element, self.compute.per_block());
         fill(b, self.sum.at(0), Element::F32, NOTHING, int(self.rows));
         b.repeat("left", (int(first), int(last), per_block), None, |b, column| {

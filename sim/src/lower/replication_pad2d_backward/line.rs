@@ -17,8 +17,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(axis: Axis) -> Self {
-        let mut line =
-            Self { size: axis.size, padded: axis.padded, copy: None, folds: Vec::new(), zeros: Vec::new() };
+        let mut line = Self { size: axis.size, padded: axis.padded, copy: None, folds: Vec::new(), zeros: Vec::new() };
         line.edge(axis, 0);
         if axis.size > 1 {
             let (first, last) = (1, axis.size - 1);

@@ -102,22 +102,24 @@ impl Row {
         let known = all.into_iter().filter_map(|(what, measured, model)| Some((what, measured?, model)));
         known.map(|(what, measured, model)| (what, measured, model, model.mean / measured - 1.0)).collect()
     }
-}
 
-/// A Markdown table of the rows with something in their name.
-#[allow(dead_code, reason = "not of every user of this file")]
-pub(crate) fn table(named: &str) -> Result<String, ClockError> {
-    let mut text =
-        String::from("| row | | measured us | model us | seeds from .. to | error |\n|---|---|---:|---:|---:|---:|\n");
-    for row in ROWS.iter().filter(|row| row.name.contains(named)) {
-        for (what, measured, Spread { mean, min, max }, error) in row.compare(&row.run()?) {
+    /// Lines of the table.
+    pub(crate) fn lines(&self, compared: &[(&'static str, f64, Spread, f64)]) -> String {
+        let mut text = String::new();
+        for (what, measured, Spread { mean, min, max }, error) in compared {
             let error = 100.0 * error;
-            let name = if what == "task" { row.name } else { "" };
+            let name = if *what == "task" { self.name } else { "" };
             let _ = writeln!(
                 text,
-                "| {name} | {what} | {measured:.1} | {mean:.1} | {min:.1} .. {max:.1} | {error:+.1} % |"
+                "| {name} | {what} | {measured:.1} | {mean:.1} | {min:.1} to {max:.1} | {error:+.1} % |"
             );
         }
+        text
     }
-    Ok(text)
 }
+
+/// What stands above the lines.
+pub(crate) const HEADER: &str = "\
+| row | | measured us | model us | eight seeds | error |
+|---|---|---:|---:|---:|---:|
+";

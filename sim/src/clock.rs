@@ -29,8 +29,10 @@
 
 mod advice;
 mod banks;
+mod copies;
 mod core;
 mod costs;
+mod flags;
 mod l2;
 mod machine;
 mod memory;

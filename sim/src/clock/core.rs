@@ -5,15 +5,12 @@ use crate::program::{
 };
 
 use super::costs::Costs;
-use super::memory::{Begun, Memory};
+use super::flags::{Flags, index};
+use super::memory::Memory;
 use super::pipe::{Head, Pipe, Queued, Work};
 use super::skip::Skips;
-use super::tick::{PerByte, Tick, mix};
+use super::tick::{Tick, mix};
 use super::vector::{Written, dependence};
-
-/// Flags from one pipe to another.
-const FLAGS: usize = 16;
-const PIPES: usize = 4;
 
 /// What a core is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +44,12 @@ pub(super) struct Core<'p> {
     pub(super) state: State,
     pub(super) held: Option<Step>,
     pub(super) pipes: [Pipe; 3],
-    /// When each flag was set, by source, target and number.
-    pub(super) flags: [[Option<Tick>; FLAGS]; PIPES * PIPES],
+    pub(super) flags: Flags,
     pub(super) counts: ScalarCounts,
     pub(super) skips: Skips,
-    random: u64,
-    copies: [u64; 2],
+    pub(super) random: u64,
+    /// Loads and stores so far.
+    pub(super) copies: [u64; 2],
     /// Lines in the scalar unit's cache, by where they go.
     cache: Vec<u64>,
 }
@@ -89,22 +86,9 @@ pub enum Halt {
     },
 }
 
-const fn index(pipe: Name) -> usize {
-    match pipe {
-        Name::V => 0,
-        Name::Mte2 => 1,
-        Name::Mte3 => 2,
-        Name::S => 3,
-    }
-}
-
 pub(super) const V: usize = 0;
 pub(super) const MTE2: usize = 1;
 pub(super) const MTE3: usize = 2;
-
-const fn place(flag: FlagAt) -> (usize, usize) {
-    (index(flag.from) * PIPES + index(flag.to), flag.id as usize % FLAGS)
-}
 
 impl<'p> Core<'p> {
     pub(super) fn new(program: &'p Program, core: u32, start: Tick, seed: u64, costs: &Costs, skips: Skips) -> Self {
@@ -120,7 +104,7 @@ impl<'p> Core<'p> {
             state: State::Runs,
             held: None,
             pipes: [pipe(), pipe(), pipe()],
-            flags: [[None; FLAGS]; PIPES * PIPES],
+            flags: Flags::default(),
             counts: ScalarCounts::default(),
             skips,
             random: mix(mix(seed) ^ u64::from(core)),
@@ -141,6 +125,9 @@ impl<'p> Core<'p> {
                     }
                     None => {
                         if self.pipes.iter().all(|pipe| pipe.queue.is_empty()) {
+                            if let Some((flag, node)) = self.flags.set_again() {
+                                return Err(self.set_twice(flag, node));
+                            }
                             self.state = State::Ends(self.all_done());
                         }
                         return Ok(());
@@ -179,13 +166,13 @@ impl<'p> Core<'p> {
             }
             Action::SetFlag(flag) if flag.from == Name::S => {
                 self.spend(costs.flag);
-                self.set(*flag, self.now, step.node)?;
+                self.flags.set(*flag, self.now, step.node);
                 return self.drain(shared).map(|()| true);
             }
             Action::WaitFlag(flag) if flag.to == Name::S => {
-                let (pair, id) = place(*flag);
-                let Some(at) = self.flags[pair][id].take() else { return Ok(false) };
+                let Some(at) = self.flags.at(*flag) else { return Ok(false) };
                 self.now = self.now.max(at);
+                self.clear(*flag, self.now)?;
                 self.spend(costs.flag);
                 return Ok(true);
             }
@@ -256,7 +243,7 @@ impl<'p> Core<'p> {
         Ok(true)
     }
 
-    fn fault(&self, node: NodeId, kind: FaultKind) -> Halt {
+    pub(super) fn fault(&self, node: NodeId, kind: FaultKind) -> Halt {
         Halt::Fault(Fault { core: self.walker.core(), node, kind })
     }
 
@@ -288,17 +275,19 @@ impl<'p> Core<'p> {
         }
     }
 
-    fn set(&mut self, flag: FlagAt, at: Tick, node: NodeId) -> Result<(), Halt> {
-        let (pair, id) = place(flag);
-        if self.flags[pair][id].replace(at).is_some() {
-            return Err(Halt::SetTwice { core: self.walker.core(), node, flag });
-        }
-        Ok(())
+    /// A wait at `now` takes a flag.
+    #[inline]
+    fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Halt> {
+        self.flags.clear(flag, now).map_err(|node| self.set_twice(flag, node))
+    }
+
+    const fn set_twice(&self, flag: FlagAt, node: NodeId) -> Halt {
+        Halt::SetTwice { core: self.walker.core(), node, flag }
     }
 
     /// Lets the pipes go on as far as they can.
     #[inline]
-    fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
         loop {
             let mut set = false;
             for pipe in 0..self.pipes.len() {
@@ -340,15 +329,19 @@ impl<'p> Core<'p> {
                 pipe.queue.pop_front();
                 pipe.leave(start);
                 *set = true;
-                self.set(flag, when, node)?;
+                self.flags.set(flag, when, node);
                 return Ok(true);
             }
             Work::Wait(flag) => {
-                let (pair, id) = place(*flag);
-                let Some(when) = self.flags[pair][id].take() else { return Ok(false) };
+                let flag = *flag;
+                let Some(when) = self.flags.at(flag) else { return Ok(false) };
                 pipe.counts.waited += when.saturating_sub(start);
                 start = start.max(when);
                 pipe.free = start + costs.flag;
+                pipe.queue.pop_front();
+                pipe.leave(start);
+                self.clear(flag, start)?;
+                return Ok(true);
             }
             Work::Barrier => {
                 pipe.free = start.max(pipe.done) + if at == V { costs.vector_barrier } else { costs.flag };
@@ -367,67 +360,6 @@ impl<'p> Core<'p> {
         Ok(true)
     }
 
-    /// Begins the transfer at the head of a pipe, whose time has come.
-    pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Halt> {
-        let pipe = &mut self.pipes[at];
-        let (Head::Ready { start, begin }, Some(Queued { work: Work::Transfer(transfer), node, .. })) =
-            (pipe.head, pipe.queue.front())
-        else {
-            return Ok(());
-        };
-        let (costs, memory) = (&*shared.costs, &mut *shared.memory);
-        if !memory.contains(transfer) {
-            let first = i64::try_from(transfer.global.offset).unwrap_or(i64::MAX);
-            let bytes = i64::try_from(u64::from(transfer.blocks) * transfer.global_pitch()).unwrap_or(i64::MAX);
-            let kind = FaultKind::OutsideTensor {
-                tensor: transfer.global.tensor,
-                first,
-                end: first.saturating_add(bytes).saturating_sub(transfer.global_gap.into()),
-            };
-            let node = *node;
-            return Err(self.fault(node, kind));
-        }
-        let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
-        match memory.begin(begin, self.walker.core(), transfer, alone, extra) {
-            Begun::Ends(ends) => self.end(at, start, ends, shared),
-            Begun::Shares(ends) => {
-                self.pipes[at].head = Head::Shares { start, ends };
-                Ok(())
-            }
-        }
-    }
-
-    /// The transfer at the head of a pipe is through main memory.
-    pub(super) fn through(&mut self, load: bool, now: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
-        let at = if load { MTE2 } else { MTE3 };
-        match self.pipes[at].head {
-            Head::Shares { start, ends } => self.end(at, start, ends.max(now), shared),
-            Head::Waits | Head::Ready { .. } => Ok(()),
-        }
-    }
-
-    fn end(&mut self, at: usize, start: Tick, ends: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
-        let costs = &*shared.costs;
-        let base = if at == MTE2 { costs.load_latency } else { costs.store_latency };
-        let copies = &mut self.copies[at - MTE2];
-        *copies += 1;
-        let random = mix(self.random ^ ((at as u64) << 60) ^ *copies);
-        let latency = jittered(base, costs.jitter, random);
-        let issue = costs.dma_issue;
-        let pipe = &mut self.pipes[at];
-        pipe.head = Head::Waits;
-        pipe.queue.pop_front();
-        pipe.leave(start);
-        pipe.free = start + issue;
-        pipe.moved = ends;
-        pipe.done = pipe.done.max(ends + latency);
-        pipe.counts.instructions += 1;
-        let done = pipe.done;
-        pipe.busy(start, done);
-        self.drain(shared)?;
-        self.run(shared)
-    }
-
     /// All cores have come; it goes on then.
     pub(super) fn synced(&mut self, at: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
         self.counts.synced += at - self.now;
@@ -442,30 +374,5 @@ impl<'p> Core<'p> {
         let heads = self.pipes.iter().filter_map(|pipe| pipe.queue.front());
         let node = heads.filter(|entry| waits(&entry.work)).map(|entry| entry.node).next();
         Halt::Stuck { core: self.walker.core(), node: node.or(self.held.map(|step| step.node)) }
-    }
-}
-
-/// A latency, longer or shorter by up to a share of it in 1/65536.
-fn jittered(base: Tick, share: u64, random: u64) -> Tick {
-    let most = u128::from(base) * u128::from(share) >> 16;
-    let most = u64::try_from(most).unwrap_or(0);
-    let up = ((u128::from(random) * u128::from(2 * most + 1)) >> 64) as u64;
-    base - most.min(base) + up
-}
-
-impl Costs {
-    /// What blocks of a length that is no multiple of 32 cost beside their transfer.
-    fn unaligned(&self, transfer: &crate::program::Transfer) -> Tick {
-        let bytes = u64::from(transfer.bytes);
-        if bytes % 32 == 0 {
-            return 0;
-        }
-        let each = if bytes < 32 {
-            self.tiny_store
-        } else {
-            let rest = if bytes <= 512 { bytes } else { bytes % 512 };
-            self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)
-        };
-        each * u64::from(transfer.blocks)
     }
 }

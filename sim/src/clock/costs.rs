@@ -226,7 +226,7 @@ impl Costs {
             {
                 (unaligned, unaligned_rate) = (fixed, rate.get());
                 let one = asker.or(&dma.tiny_store_cycles, 0.0);
-                tiny = f64::from(cores).mul_add(asker.or(&dma.tiny_store_cycles_per_core, 0.0), one);
+                tiny = one + f64::from(cores) * asker.or(&dma.tiny_store_cycles_per_core, 0.0);
             } else {
                 asker.assumptions.push("stores of unaligned length cost no more than others: unknown".into());
             }

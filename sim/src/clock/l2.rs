@@ -84,6 +84,11 @@ impl L2 {
         found
     }
 
+    /// Lines that it holds.
+    pub(super) const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// How many of so many lines have to be written back, were they any of those that are there.
     pub(super) const fn expected_dirty(&self, lines: u64) -> u64 {
         match self.resident {

@@ -119,14 +119,14 @@ fn once<'p>(
             }
         }
     }
-    match cores.iter().find(|core| !matches!(core.state, State::Ends(_))) {
+    let waits = |core: &&Core<'_>| core.state == State::Runs;
+    let syncs = |core: &Core<'_>| matches!(core.state, State::Syncs { .. });
+    let ends = |core: &&Core<'_>| matches!(core.state, State::Ends(_));
+    match cores.iter().find(waits) {
+        Some(core) => Err(core.stuck()),
+        None if cores.iter().any(syncs) => Err(cores.iter().find(ends).map_or_else(|| cores[0].stuck(), Core::stuck)),
         None => Ok(cores),
-        Some(core) => Err(cores.iter().map(Core::stuck).find(is_stuck_in_program).unwrap_or_else(|| core.stuck())),
     }
-}
-
-const fn is_stuck_in_program(halt: &Halt) -> bool {
-    matches!(halt, Halt::Stuck { node: Some(_), .. })
 }
 
 /// Lets all cores go on that wait for each other; whether they did.

@@ -45,11 +45,23 @@ pub(super) struct Ended {
     pub(super) load: bool,
 }
 
+/// Of what L2 holds, the part that can be owed before all who take room wait for as much as they displace.
+const BACKLOG: u64 = 48;
+
 /// Whose a transfer in main memory is.
 const LOAD: u32 = 0;
 const STORE: u32 = 1;
 const BUFFER: u32 = 2;
 const KINDS: u32 = 4;
+
+/// A core's write buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Buffer {
+    /// Bytes in it.
+    bytes: u64,
+    /// What it took of a store that is not through yet: bytes, and their demand.
+    last: (u64, u64),
+}
 
 /// Global memory.
 #[derive(Debug)]
@@ -72,8 +84,8 @@ pub(super) struct Memory {
     atomic_factor: f64,
     block: Tick,
     write_buffer: u64,
-    /// Of each core, bytes in its write buffer.
-    buffered: Vec<u64>,
+    /// Of each core.
+    buffers: Vec<Buffer>,
     pub(super) traffic: Traffic,
 }
 
@@ -105,7 +117,7 @@ impl Memory {
             atomic_factor: costs.atomic_factor,
             block: costs.block,
             write_buffer: costs.write_buffer,
-            buffered: vec![0; program.source().cores as usize],
+            buffers: vec![Buffer::default(); program.source().cores as usize],
             traffic: Traffic::default(),
         })
     }
@@ -119,9 +131,8 @@ impl Memory {
     pub(super) fn restart(&mut self) {
         self.share = Share::new(self.rates.0, self.rates.1);
         self.l2_free = 0;
-        self.owed = 0;
         self.granules.fill(0);
-        self.buffered.fill(0);
+        self.buffers.fill(Buffer::default());
         self.traffic = Traffic::default();
     }
 
@@ -180,20 +191,27 @@ impl Memory {
         }
         let mut waited = volume;
         if !transfer.load {
-            let buffered = &mut self.buffered[core as usize];
-            let absorbed = volume.min(self.write_buffer - *buffered);
-            if absorbed > 0 {
-                *buffered += absorbed;
-                waited -= absorbed;
-                self.share.begin(now, absorbed, part(demand, absorbed, volume), core * KINDS + BUFFER);
-            }
+            let buffer = &mut self.buffers[core as usize];
+            let absorbed = volume.min(self.write_buffer - buffer.bytes);
+            buffer.bytes += absorbed;
+            buffer.last = (absorbed, part(demand, absorbed, volume));
+            waited -= absorbed;
         }
         if waited == 0 {
+            self.drain(now, core);
             return Begun::Ends(ends);
         }
         let kind = if transfer.load { LOAD } else { STORE };
         self.share.begin(now, waited, part(demand, waited, volume), core * KINDS + kind);
         Begun::Shares(ends)
+    }
+
+    /// What the buffer took of a core's last store goes on its way.
+    fn drain(&mut self, now: Tick, core: u32) {
+        let (absorbed, demand) = std::mem::take(&mut self.buffers[core as usize].last);
+        if absorbed > 0 {
+            self.share.begin(now, absorbed, demand, core * KINDS + BUFFER);
+        }
     }
 
     /// Lines that come from main memory and that go there.
@@ -237,8 +255,10 @@ impl Memory {
     /// takes room waits for its share of what is owed, not for what a model without sets says was oldest.
     fn write_back(&mut self, allocated: u64, evicted: u64) -> u64 {
         self.owed += evicted;
-        let expected = self.l2.as_ref().map_or(0, |l2| l2.expected_dirty(allocated));
-        let now = self.owed.min(expected);
+        let Some(l2) = &self.l2 else { return 0 };
+        let expected = l2.expected_dirty(allocated);
+        let due = if self.owed > l2.capacity() / BACKLOG { expected.max(allocated) } else { expected };
+        let now = self.owed.min(due);
         self.owed -= now;
         now
     }
@@ -282,8 +302,11 @@ impl Memory {
         let (at, owner, volume) = self.share.end()?;
         let (core, kind) = (owner / KINDS, owner % KINDS);
         if kind == BUFFER {
-            self.buffered[core as usize] -= volume;
+            self.buffers[core as usize].bytes -= volume;
             return None;
+        }
+        if kind == STORE {
+            self.drain(at, core);
         }
         Some(Ended { at, core, load: kind == LOAD })
     }

@@ -143,9 +143,7 @@ impl Core<'_> {
         for (pipe, since) in self.pipes.iter_mut().zip(&before.pipes) {
             pipe.shift(by, remaining, since);
         }
-        for at in self.flags.iter_mut().flatten().flatten() {
-            *at += by;
-        }
+        self.flags.shift(by);
         let ScalarCounts { busy, steps, skipped, queue_full, .. } = &mut self.counts;
         *busy += (*busy - before.counts.busy) * remaining;
         *queue_full += (*queue_full - before.counts.queue_full) * remaining;
@@ -160,10 +158,7 @@ impl Core<'_> {
         for pipe in &self.pipes {
             pipe.relative(self.now, &mut state);
         }
-        let past = |at: Tick| at.saturating_sub(self.now);
-        state.extend(
-            self.flags.iter().flatten().enumerate().filter_map(|(i, at)| Some([i as u64, past((*at)?)])).flatten(),
-        );
+        self.flags.relative(self.now, &mut state);
         let vector = &self.pipes[0];
         state.extend([
             vector.before.total,

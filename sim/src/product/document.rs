@@ -65,18 +65,22 @@ pub(super) struct Node {
 }
 
 impl Document {
-    /// States a key anew, as `ub.bytes` and a TOML value; what is none is a text.
+    /// States a key anew, as `ub.bytes` and a TOML value; what is none is a text, and `unknown` makes it unknown.
     pub(super) fn state(&mut self, key: &str, value: &str, source: &Arc<str>) -> Result<(), ProductError> {
         let place = Place { file: source.clone(), line: 1, key: key.into() };
         let Some((table, name)) = key.split_once('.') else {
             return Err(place.error("expected a table and a key, such as clock.core_mhz"));
         };
         let read = |text: &str| format!("v = {text}").parse::<toml::Table>().ok()?.remove("v");
-        let value = read(value).unwrap_or_else(|| toml::Value::String(value.into()));
+        let value = if value == "unknown" {
+            None
+        } else {
+            Some(read(value).unwrap_or_else(|| toml::Value::String(value.into())))
+        };
         let evidence = Evidence { grade: Grade::Guess, source: source.clone() };
         let empty = || Table { evidence: evidence.clone(), like: None, nodes: BTreeMap::new() };
         let nodes = &mut self.tables.entry(table.into()).or_insert_with(empty).nodes;
-        nodes.insert(name.into(), Node { value: Some(value), evidence: evidence.clone(), place });
+        nodes.insert(name.into(), Node { value, evidence: evidence.clone(), place });
         Ok(())
     }
 }

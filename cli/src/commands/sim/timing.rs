@@ -169,7 +169,13 @@ impl Report for Sim {
             format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
         let pipe = |name: &str, pipe: &PipeTime| {
             let PipeTime { busy_cycles, ratio, wait_cycles, instructions } = pipe;
-            [name.into(), format!("{busy_cycles:.1}"), percent(*ratio), format!("{wait_cycles:.1}"), instructions.to_string()]
+            [
+                name.into(),
+                format!("{busy_cycles:.1}"),
+                percent(*ratio),
+                format!("{wait_cycles:.1}"),
+                instructions.to_string(),
+            ]
         };
         let p = &t.pipes;
         let pipes = [("vector", &p.vector), ("scalar", &p.scalar), ("mte2", &p.mte2), ("mte3", &p.mte3)];
@@ -188,7 +194,10 @@ impl Report for Sim {
             ("additions that met", format!("{}, {} cycles", t.collisions.count, t.collisions.cycles)),
             ("waits for other cores", format!("{:.1} cycles", t.sync_cycles)),
             ("full queues", format!("{:.1} cycles", t.queue_full_cycles)),
-            ("roofline", format!("{:.2} us by {}, {} reached", t.roofline.us, t.roofline.by.name(), percent(t.roofline.ratio))),
+            (
+                "roofline",
+                format!("{:.2} us by {}, {} reached", t.roofline.us, t.roofline.by.name(), percent(t.roofline.ratio)),
+            ),
             ("instructions", format!("{}, {} skipped", t.instructions, percent(t.skipped_ratio))),
         ];
         text += "\n";
@@ -202,7 +211,8 @@ impl Report for Sim {
         for assumption in &t.assumptions {
             let _ = writeln!(text, "Assumed: {assumption}.");
         }
-        let of = |grade: Grade| t.evidence.iter().filter(|e| e.grade == grade).map(|e| e.key.as_str()).collect::<Vec<_>>();
+        let of =
+            |grade: Grade| t.evidence.iter().filter(|e| e.grade == grade).map(|e| e.key.as_str()).collect::<Vec<_>>();
         let (guesses, derived) = (of(Grade::Guess), of(Grade::Derived));
         let _ = writeln!(
             text,
@@ -224,7 +234,11 @@ fn table(name: &str, points: &[Sim]) -> String {
         let p = &t.pipes;
         let value = point.vary.as_ref().map_or(0, |(_, value)| *value);
         let ratios = [p.vector.ratio, p.scalar.ratio, p.mte2.ratio, p.mte3.ratio, t.hbm.ratio].map(percent);
-        [vec![value.to_string(), format!("{:.2}", t.task_us), t.cycles.to_string(), t.bound.name().into()], ratios.into()].concat()
+        [
+            vec![value.to_string(), format!("{:.2}", t.task_us), t.cycles.to_string(), t.bound.name().into()],
+            ratios.into(),
+        ]
+        .concat()
     };
     let header = [name, "us", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
     output::table(header, points.iter().map(row))

@@ -1,0 +1,97 @@
+//! What a core's copies take beside their transfer: issue, latency, and its variation.
+
+use crate::program::{FaultKind, Transfer};
+
+use super::core::{Core, Halt, MTE2, MTE3, Shared};
+use super::costs::Costs;
+use super::memory::Begun;
+use super::pipe::{Head, Queued, Work};
+use super::tick::{PerByte, Tick, mix};
+
+impl Core<'_> {
+    /// Begins the transfer at the head of a pipe, whose time has come.
+    pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let pipe = &mut self.pipes[at];
+        let (Head::Ready { start, begin }, Some(Queued { work: Work::Transfer(transfer), node, .. })) =
+            (pipe.head, pipe.queue.front())
+        else {
+            return Ok(());
+        };
+        let (costs, memory) = (&*shared.costs, &mut *shared.memory);
+        if !memory.contains(transfer) {
+            let first = i64::try_from(transfer.global.offset).unwrap_or(i64::MAX);
+            let bytes = i64::try_from(u64::from(transfer.blocks) * transfer.global_pitch()).unwrap_or(i64::MAX);
+            let kind = FaultKind::OutsideTensor {
+                tensor: transfer.global.tensor,
+                first,
+                end: first.saturating_add(bytes).saturating_sub(transfer.global_gap.into()),
+            };
+            let node = *node;
+            return Err(self.fault(node, kind));
+        }
+        let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
+        match memory.begin(begin, self.walker.core(), transfer, alone, extra) {
+            Begun::Ends(ends) => self.end(at, start, ends, shared),
+            Begun::Shares(ends) => {
+                self.pipes[at].head = Head::Shares { start, ends };
+                Ok(())
+            }
+        }
+    }
+
+    /// The transfer at the head of a pipe is through main memory.
+    pub(super) fn through(&mut self, load: bool, now: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let at = if load { MTE2 } else { MTE3 };
+        match self.pipes[at].head {
+            Head::Shares { start, ends } => self.end(at, start, ends.max(now), shared),
+            Head::Waits | Head::Ready { .. } => Ok(()),
+        }
+    }
+
+    fn end(&mut self, at: usize, start: Tick, ends: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        let costs = &*shared.costs;
+        let base = if at == MTE2 { costs.load_latency } else { costs.store_latency };
+        let copies = &mut self.copies[at - MTE2];
+        *copies += 1;
+        let random = mix(self.random ^ ((at as u64) << 60) ^ *copies);
+        let latency = jittered(base, costs.jitter, random);
+        let issue = costs.dma_issue;
+        let pipe = &mut self.pipes[at];
+        pipe.head = Head::Waits;
+        pipe.queue.pop_front();
+        pipe.leave(start);
+        pipe.free = start + issue;
+        pipe.moved = ends;
+        pipe.done = pipe.done.max(ends + latency);
+        pipe.counts.instructions += 1;
+        let done = pipe.done;
+        pipe.busy(start, done);
+        self.drain(shared)?;
+        self.run(shared)
+    }
+}
+
+/// A latency, longer or shorter by up to a share of it in 1/65536.
+fn jittered(base: Tick, share: u64, random: u64) -> Tick {
+    let most = (u128::from(base) * u128::from(share)) >> 16;
+    let most = u64::try_from(most).unwrap_or(0);
+    let up = ((u128::from(random) * u128::from(2 * most + 1)) >> 64) as u64;
+    base - most.min(base) + up
+}
+
+impl Costs {
+    /// What blocks of a length that is no multiple of 32 cost beside their transfer.
+    fn unaligned(&self, transfer: &Transfer) -> Tick {
+        let bytes = u64::from(transfer.bytes);
+        if bytes % 32 == 0 {
+            return 0;
+        }
+        let each = if bytes < 32 {
+            self.tiny_store
+        } else {
+            let rest = if bytes <= 512 { bytes } else { bytes % 512 };
+            self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)
+        };
+        each * u64::from(transfer.blocks)
+    }
+}

@@ -1,0 +1,108 @@
+//! The flags of a core.
+
+use std::collections::VecDeque;
+
+use crate::program::{FlagAt, NodeId, Pipe};
+
+use super::tick::Tick;
+
+/// Flags from one pipe to another that a core can tell apart.
+const FLAGS: usize = 16;
+const PIPES: usize = 4;
+
+/// A pipe's place in tables.
+pub(super) const fn index(pipe: Pipe) -> usize {
+    match pipe {
+        Pipe::V => 0,
+        Pipe::Mte2 => 1,
+        Pipe::Mte3 => 2,
+        Pipe::S => 3,
+    }
+}
+
+const fn place(flag: FlagAt) -> usize {
+    (index(flag.from) * PIPES + index(flag.to)) * FLAGS + flag.id as usize % FLAGS
+}
+
+/// All flags of a core, by source, target and number. They are binary; but pipes are not looked at in the order of time, so a wait may
+/// be seen after the set that follows it.
+#[derive(Clone, Debug)]
+pub(super) struct Flags(Vec<Setting>);
+
+/// A flag.
+#[derive(Clone, Debug, Default)]
+struct Setting {
+    /// When it was set.
+    at: Option<Tick>,
+    /// When it was set again, while a wait before that had yet to be seen, and by what.
+    again: VecDeque<(Tick, NodeId)>,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self(vec![Setting::default(); PIPES * PIPES * FLAGS])
+    }
+}
+
+impl Flags {
+    /// When a flag was set, if it is.
+    #[inline]
+    pub(super) fn at(&self, flag: FlagAt) -> Option<Tick> {
+        self.0[place(flag)].at
+    }
+
+    /// Sets a flag.
+    #[inline]
+    pub(super) fn set(&mut self, flag: FlagAt, at: Tick, node: NodeId) {
+        let setting = &mut self.0[place(flag)];
+        match setting.at {
+            None => setting.at = Some(at),
+            Some(_) => setting.again.push_back((at, node)),
+        }
+    }
+
+    /// A wait at `now` takes a flag.
+    ///
+    /// # Errors
+    /// It had been set again before that, by the instruction that is returned.
+    #[inline]
+    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), NodeId> {
+        let setting = &mut self.0[place(flag)];
+        setting.at = None;
+        match setting.again.pop_front() {
+            Some((at, node)) if at < now => Err(node),
+            Some((at, _)) => {
+                setting.at = Some(at);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// At the end: a flag that was set again without a wait, and by what.
+    pub(super) fn set_again(&self) -> Option<(FlagAt, NodeId)> {
+        let pipe = |at: usize| [Pipe::V, Pipe::Mte2, Pipe::Mte3, Pipe::S][at % PIPES];
+        self.0.iter().enumerate().find_map(|(at, setting)| {
+            let (_, node) = setting.again.front()?;
+            let (from, to) = (pipe(at / FLAGS / PIPES), pipe(at / FLAGS));
+            // Numbers are below 16.
+            Some((FlagAt { from, to, id: (at % FLAGS) as u8 }, *node))
+        })
+    }
+
+    /// Lets so much time pass.
+    pub(super) fn shift(&mut self, by: Tick) {
+        for Setting { at, again } in &mut self.0 {
+            at.iter_mut().chain(again.iter_mut().map(|(at, _)| at)).for_each(|at| *at += by);
+        }
+    }
+
+    /// The flags that are set, as seen from `now`: what is past does not matter.
+    pub(super) fn relative(&self, now: Tick, into: &mut Vec<u64>) {
+        for (place, setting) in self.0.iter().enumerate().filter(|(_, setting)| setting.at.is_some()) {
+            into.push(place as u64);
+            let times = setting.at.into_iter().chain(setting.again.iter().map(|(at, _)| *at));
+            into.extend(times.map(|at| at.saturating_sub(now)));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What holds for every program: lower bounds, more of anything is never faster for one core, nothing is lost by what is left out.
+
+use proptest::prelude::*;
+use ubtile_sim::clock::{Options, Start};
+use ubtile_sim::product::Soc;
+
+use super::{plain, run, with};
+
+/// A piece of a program on one slot of each buffer, flags included.
+#[derive(Clone, Debug)]
+enum Piece {
+    Load { bytes: u32, at: u32, waits: bool },
+    Vector { repeats: u32, a: u32, b: u32, counter: bool },
+    Store { bytes: u32, at: u32, add: bool },
+    Barrier,
+    Loop(Vec<Piece>, u32),
+}
+
+fn piece() -> impl Strategy<Value = Piece> {
+    let leaf = prop_oneof![
+        (1u32..64, 0u32..64, any::<bool>()).prop_map(|(n, at, waits)| Piece::Load {
+            bytes: 128 * n,
+            at: 512 * at,
+            waits
+        }),
+        (0u32..40, 0u32..64, 0u32..64, any::<bool>()).prop_map(|(repeats, a, b, counter)| Piece::Vector {
+            repeats,
+            a: 32 * a,
+            b: 32 * b,
+            counter
+        }),
+        (1u32..64, 0u32..64, any::<bool>()).prop_map(|(n, at, add)| Piece::Store { bytes: 128 * n, at: 512 * at, add }),
+        Just(Piece::Barrier),
+    ];
+    leaf.prop_recursive(2, 12, 4, |piece| {
+        (proptest::collection::vec(piece, 1..5), 1u32..30).prop_map(|(body, n)| Piece::Loop(body, n))
+    })
+}
+
+/// A flag is not set again before it was waited for.
+const DONE: &str = "set_flag mte3 s 0\nwait_flag mte3 s 0\n";
+
+fn write(pieces: &[Piece], depth: usize, text: &mut String) {
+    for piece in pieces {
+        text.push_str(&match piece {
+            Piece::Load { bytes, at, waits } => {
+                let flag = if *waits { "set_flag mte2 s 0\nwait_flag mte2 s 0\n" } else { "" };
+                format!("load a[0], x[65536*core + {at}] bytes {bytes}\n{flag}")
+            }
+            Piece::Vector { repeats, a, b, counter } => {
+                let extent = if *counter { format!("count {}", repeats * 50) } else { format!("repeat {repeats}") };
+                format!("add.f32 c[0], a[{a}], b[{b}] {extent}\nset_flag v s 0\nwait_flag v s 0\n")
+            }
+            Piece::Store { bytes, at, add } => {
+                let add = if *add { " add.f32" } else { "" };
+                format!("set_flag v mte3 0\nwait_flag v mte3 0\nstore z[{at}], c[0] bytes {bytes}{add}\n{DONE}")
+            }
+            Piece::Barrier => "barrier v\n".into(),
+            Piece::Loop(body, n) => {
+                let mut inner = String::new();
+                write(body, depth + 1, &mut inner);
+                format!("for i{depth} in 0..{n} {{\n{inner}}}\n")
+            }
+        });
+    }
+}
+
+fn program(cores: u32, pieces: &[Piece]) -> String {
+    let mut text = format!(
+        "cores {cores}\ntensor x: f32[{cores}, 16384] in\ntensor z: f32[16384] zeroed out\nub a: 16384\nub b: 16384\nub c: 16384\n"
+    );
+    write(pieces, 0, &mut text);
+    text
+}
+
+fn programs() -> impl Strategy<Value = String> {
+    (1u32..5, proptest::collection::vec(piece(), 1..8)).prop_map(|(cores, pieces)| program(cores, &pieces))
+}
+
+/// Every cost whose growth makes things slower.
+const COSTS: [(&str, &str); 8] = [
+    ("dma.issue_cycles", "40"),
+    ("dma.load_latency_ns", "500"),
+    ("dma.store_latency_ns", "333"),
+    ("dma.load_bytes_per_cycle", "20"),
+    ("dma.store_bytes_per_cycle", "20"),
+    ("memory.hbm_gbps", "11"),
+    ("vector.add", "{ overhead_cycles = 33, cycles_16 = 4, cycles_32 = 3 }"),
+    ("sync.queue_depth", "2"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_faster_than_its_parts(text in programs(), small in any::<bool>(), cold in any::<bool>(), seed in 0u64..9) {
+        let l2 = if small { "64 KiB" } else { "192 MiB" };
+        let soc = with(&Soc::builtin("Ascend910B1").unwrap(), &[("memory.l2_bytes", l2), ("memory.hbm_gbps", "100")]);
+        let start = if cold { Start::Cold } else { Start::Warm };
+        let t = run(&text, &soc, &Options { seed, start, ..Options::default() }).unwrap();
+        let mhz = 1850.0;
+        let cores = t.task_us - 0.6 - 1.25;
+        prop_assert!(cores >= t.cycles as f64 / mhz - 1e-3, "the slowest core is part of the task");
+        for (name, pipe) in [("v", t.pipes.vector), ("s", t.pipes.scalar), ("mte2", t.pipes.mte2), ("mte3", t.pipes.mte3)] {
+            prop_assert!(pipe.busy_cycles <= t.cycles as f64 && pipe.ratio <= 1.0 + 1e-9, "{name}: {pipe:?} of {}", t.cycles);
+        }
+        prop_assert!(t.hbm.ratio <= 1.0001 && t.l2.ratio <= 1.0001, "{:?} {:?}", t.hbm, t.l2);
+        prop_assert!(t.roofline.ratio <= 1.0001, "{:?}", t.roofline);
+        let (n, used) = (t.gm_read_bytes as f64, f64::from(t.cores_used.max(1)));
+        prop_assert!(t.cycles as f64 * 68.0 * used >= n - 1.0);
+        prop_assert!((0.0..=1.0).contains(&t.balance) && t.bank_conflict_ratio < 1.0);
+    }
+
+    #[test]
+    fn the_same_again_is_the_same(text in programs(), seed in 0u64..9) {
+        let soc = with(&Soc::builtin("Ascend910B1").unwrap(), &[("memory.l2_bytes", "64 KiB")]);
+        let options = Options { seed, ..Options::default() };
+        prop_assert_eq!(run(&text, &soc, &options).unwrap(), run(&text, &soc, &options).unwrap());
+    }
+
+    #[test]
+    fn what_is_left_out_changes_nothing(text in programs(), seed in 0u64..9) {
+        let soc = Soc::builtin("Ascend910B1").unwrap();
+        let options = Options { seed, ..Options::default() };
+        let mut skipped = run(&text, &soc, &options).unwrap();
+        let walked = run(&text, &soc, &Options { walk_all: true, ..options }).unwrap();
+        prop_assert_eq!(walked.skipped_ratio, 0.0);
+        skipped.skipped_ratio = 0.0;
+        prop_assert_eq!(skipped, walked);
+    }
+
+    #[test]
+    fn one_core_is_never_faster_when_something_costs_more(
+        pieces in proptest::collection::vec(piece(), 1..8),
+        cost in proptest::sample::select(COSTS.to_vec()),
+    ) {
+        let text = program(1, &pieces);
+        let base = with(&plain(), &[("memory.hbm_gbps", "30"), ("memory.l2_bytes", "64 KiB")]);
+        let cycles = |soc: &Soc| run(&text, soc, &Options::default()).unwrap().cycles;
+        prop_assert!(cycles(&with(&base, &[cost])) + 1 >= cycles(&base), "{cost:?}\n{text}");
+    }
+}
+
+#[test]
+fn loops_that_repeat_are_left_out() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let text = "cores 2\nub a: 16384\nfor i in 0..1000 {\nfor j in 0..1000 {\nadd.f32 a[0], a[0], a[8192] repeat 8\nset_flag v s 0\nwait_flag v s 0\n}\nabs.f32 a[0], a[0] repeat 1\n}\n";
+    let t = run(text, &soc, &Options::default()).unwrap();
+    assert!(t.skipped_ratio > 0.999 && t.instructions > 2 * 1000 * 4000, "{} of {}", t.skipped_ratio, t.instructions);
+}

@@ -1,0 +1,110 @@
+//! Programs so simple that their time can be written down.
+
+use ubtile_sim::clock::{Bound, Options, Start};
+
+use super::{cycles, plain, run, time, with};
+
+#[test]
+fn one_pipe() {
+    let add = |repeats: u32| cycles(&format!("cores 1\nub a: 65536\nabs.f32 a[0], a[0] repeat {repeats}\n"), &plain());
+    assert_eq!([add(1), add(8), add(255)], [21, 28, 275]);
+    let load = |bytes: u32| {
+        cycles(&format!("cores 1\ntensor x: f32[16384] in\nub a: 65536\nload a[0], x[0] bytes {bytes}\n"), &plain())
+    };
+    assert_eq!([load(512), load(4096), load(65536)], [20 + 8 + 200, 20 + 64 + 200, 20 + 1024 + 200]);
+    let stores = "cores 1\ntensor x: f32[1024] out\nub a: 4096\nfor i in 0..3 {\nstore x[0], a[0] bytes 4096\n}\n";
+    // The issue and the latency of all but one hide behind the transfers.
+    assert_eq!(cycles(stores, &plain()), 20 + 3 * 64 + 100);
+    let small = "cores 1\ntensor x: f32[1024] out\nub a: 4096\nfor i in 0..3 {\nstore x[0], a[0] bytes 512\n}\n";
+    assert_eq!(cycles(small, &plain()), 3 * 20 + 8 + 100, "the issue of small ones does not");
+}
+
+#[test]
+fn the_launch_is_part_of_the_task_alone() {
+    let timing = time("cores 1\nub a: 256\nabs.f32 a[0], a[0] repeat 1\n", &plain());
+    assert_eq!(timing.cycles, 21);
+    assert!((timing.task_us - (1.0 + 2.0 + 0.021)).abs() < 1e-9, "{}", timing.task_us);
+    assert_eq!(timing.bound, Bound::Launch);
+    let late = with(&plain(), &[("launch.stagger_us", "0.5")]);
+    let timing = time("cores 3\nub a: 256\nabs.f32 a[0], a[0] repeat 1\n", &late);
+    assert!((timing.task_us - (1.0 + 2.0 + 2.0 * 0.5 + 0.021)).abs() < 1e-9, "the third core starts 1 us late");
+}
+
+fn tiles(slots: u32, tiles: u32, repeats: u32) -> String {
+    format!(
+        "cores 1\ntensor x: f32[{tiles}, 1024] in\nub a: 4096 slots {slots}\n\
+         for s in 0..{slots} {{\n set_flag v mte2 s\n}}\n\
+         for i in 0..{tiles} {{\n let s = mod(i, {slots})\n wait_flag v mte2 s\n load a[s; 0], x[4096*i] bytes 4096\n \
+         set_flag mte2 v s\n wait_flag mte2 v s\n abs.f32 a[s; 0], a[s; 0] repeat {repeats}\n set_flag v mte2 s\n}}\n"
+    )
+}
+
+#[test]
+fn two_pipes() {
+    let (load, n) = (20 + 64 + 200, 50);
+    for repeats in [16, 255] {
+        let add = 20 + u64::from(repeats);
+        let single = cycles(&tiles(1, n, repeats), &plain());
+        assert_eq!(single, u64::from(n) * (load + add), "one buffer: one after the other");
+        // Two buffers: a load begins when the instruction two tiles before is over, so two tiles take a load and an instruction, or two
+        // instructions if those are longer.
+        let double = cycles(&tiles(2, n, repeats), &plain());
+        let pair = (load + add).max(2 * add).max(2 * 64);
+        let expected = u64::from(n) / 2 * pair;
+        assert!(double >= expected && double <= expected + load + add, "{repeats}: {double}, {expected}");
+        // With enough buffers, what takes longest.
+        let many = cycles(&tiles(8, n, repeats), &plain());
+        let expected = load + u64::from(n) * add.max(64);
+        assert!(many.abs_diff(expected) <= add, "{repeats}: {many}, {expected}");
+    }
+}
+
+#[test]
+fn what_cores_share() {
+    // 64 bytes a cycle for all: 16 cores, each of which could have them alone.
+    let slow = with(&plain(), &[("memory.hbm_gbps", "64")]);
+    let text = "cores 16\ntensor x: f32[16, 64, 1024] in\nub a: 4096\nfor i in 0..64 {\nload a[0], x[262144*core + 4096*i] bytes 4096\n}\n";
+    let cold = Options { start: Start::Cold, ..Options::default() };
+    let timing = run(text, &slow, &cold).unwrap();
+    let least = 16 * 64 * 4096 / 64;
+    assert!(timing.cycles >= least && timing.cycles <= least + least / 100 + 250, "{} {least}", timing.cycles);
+    assert_eq!((timing.bound, timing.hbm.bytes), (Bound::Hbm, 16 * 64 * 4096));
+    assert!(timing.hbm.ratio > 0.98 && timing.balance > 0.99 && timing.roofline.by == Bound::Hbm);
+    // Warm, they all fit into L2, and nobody waits.
+    let warm = time(text, &slow);
+    assert_eq!((warm.cycles, warm.hbm.bytes, warm.l2_hit_ratio), (20 + 64 * 64 + 200, 0, 1.0));
+    let l2 = with(&plain(), &[("memory.l2_gbps", "64")]);
+    let timing = time(text, &l2);
+    assert!(timing.cycles >= least && timing.bound == Bound::L2, "{} {:?}", timing.cycles, timing.bound);
+}
+
+#[test]
+fn scalar_work() {
+    let soc = with(&plain(), &[("scalar.loop_cycles", "7"), ("scalar.instruction_cycles", "3")]);
+    assert_eq!(cycles("cores 1\nfor i in 0..10 {\nlet n = i\n}\n", &soc), 10 * (7 + 3));
+    let read = "cores 1\ntensor x: i32[64] in\nub a: 256\nfor i in 0..4 {\nlet n = read.i32 PLACE assume 0..2\n}\n";
+    assert_eq!(cycles(&read.replace("PLACE", "a[0]"), &soc), 4 * (7 + 10));
+    // The first of a line of 64 bytes is waited for.
+    assert_eq!(cycles(&read.replace("PLACE", "x[16*i]"), &soc), 4 * (7 + 10) + 200);
+    assert_eq!(cycles(&read.replace("PLACE", "x[32*i]"), &soc), 4 * (7 + 10) + 2 * 200);
+}
+
+#[test]
+fn vector_instructions() {
+    let soc = with(
+        &plain(),
+        &[("vector.counter_mode_cycles", "13"), ("vector.barrier_cycles", "25"), ("vector.dependent_cycles", "15")],
+    );
+    let of = |code: &str| cycles(&format!("cores 1\nub a: 16384\nub b: 16384\n{code}\n"), &soc);
+    assert_eq!(of("abs.f32 a[0], a[0] count 64"), 20 + 13 + 1);
+    assert_eq!(of("abs.f32 a[0], a[0] count 65"), 20 + 13 + 2);
+    let two =
+        |first: u32, second: &str| of(&format!("abs.f32 a[0], b[0] repeat {first}\n{second}")) - 20 - u64::from(first);
+    assert_eq!(two(4, "abs.f32 b[4096], b[0] repeat 1"), 21, "it reads something else");
+    assert_eq!(two(1, "abs.f32 b[4096], a[0] repeat 1"), 21 + 15, "it waits until the result is there");
+    assert_eq!(two(4, "abs.f32 b[4096], a[0] repeat 1"), 21 + 15 - 3, "while the other repeats go in");
+    assert_eq!(two(16, "abs.f32 b[4096], a[0] repeat 1"), 21);
+    assert_eq!(two(4, "barrier v\nabs.f32 b[4096], b[0] repeat 1"), 21 + 25);
+    // 11.6 cycles, and one for each 256 bytes or less of a block.
+    assert_eq!(of("move a[0], b[0] blocks 3 bytes 288"), 18);
+}

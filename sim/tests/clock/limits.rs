@@ -1,0 +1,98 @@
+//! Flags, queues, barriers: what happens one cycle before, at, and one cycle after.
+
+use ubtile_sim::clock::{ClockError, Halt, Options};
+
+use super::{cycles, plain, run, time, with};
+
+#[test]
+fn a_flag_holds_exactly_as_long_as_it_must() {
+    // The load is done after 20 + 8 + 200 cycles. The vector pipe gets to the wait after 20 + repeats.
+    let of = |repeats: u32| {
+        cycles(
+            &format!(
+                "cores 1\ntensor x: f32[128] in\nub a: 65536\nub b: 512\nload b[0], x[0] bytes 512\nset_flag mte2 v 0\n\
+                 abs.f32 a[0], a[0] repeat {repeats}\nwait_flag mte2 v 0\nabs.f32 a[0], a[0] repeat 1\n"
+            ),
+            &plain(),
+        )
+    };
+    assert_eq!([of(207), of(208), of(209)], [228 + 21, 228 + 21, 229 + 21]);
+}
+
+#[test]
+fn a_full_queue_holds_the_scalar_unit() {
+    // Of n instructions of 25 cycles, one runs and `depth` wait. The load behind them shows when the scalar unit had handed over all.
+    let of = |depth: u32, n: u32| {
+        let soc = with(&plain(), &[("sync.queue_depth", &depth.to_string())]);
+        let code = "abs.f32 a[0], a[0] repeat 5\n".repeat(n as usize);
+        time(&format!("cores 1\ntensor x: f32[16384] in\nub a: 65536\n{code}load a[0], x[0] bytes 65536\n"), &soc)
+    };
+    let load = 20 + 1024 + 200;
+    for depth in [1, 2, 16] {
+        for (n, wait) in [(depth, 0), (depth + 1, 0), (depth + 2, 25), (depth + 3, 50)] {
+            let timing = of(depth, n);
+            assert_eq!(timing.cycles, load + wait, "{n} of {depth}");
+            assert!((timing.queue_full_cycles - wait as f64).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn barriers_wait_for_what_they_name() {
+    let of = |between: &str, after: &str| {
+        let text = format!(
+            "cores 1\ntensor x: f32[128] in\ntensor z: f32[128] out\nub a: 65536\nub b: 512\nload b[0], x[0] bytes 512\n{between}\n{after}\n"
+        );
+        cycles(&text, &plain())
+    };
+    let abs = "abs.f32 a[0], a[0] repeat 230";
+    assert_eq!(of("", abs), 250, "beside each other");
+    assert_eq!(of("barrier v", abs), 250, "nothing of this pipe was before");
+    assert_eq!(of("barrier all", abs), 228 + 250);
+    let again = "load b[0], x[0] bytes 512";
+    assert_eq!(of("", again), 2 * 20 + 8 + 200);
+    assert_eq!(of("barrier mte2", again), 2 * 228);
+}
+
+#[test]
+fn all_cores_wait_for_the_last() {
+    let soc = with(&plain(), &[("sync.sync_all_hard_us", "2"), ("launch.stagger_us", "0.1")]);
+    let text = "cores 3\nub a: 65536\nper_core n: 100, 10, 50\nabs.f32 a[0], a[0] repeat n\nsync_all hard\nabs.f32 a[0], a[0] repeat 5\n";
+    let timing = time(text, &soc);
+    // They are there after 120, 100 + 30 and 200 + 70 cycles from the first core's start, and all go on 2000 cycles after the last.
+    assert_eq!(timing.cycles, 270 + 2000 + 25);
+    assert!((timing.task_us - (1.0 + 2.0 + 2.295)).abs() < 1e-9);
+    let waited = ((270.0 - 120.0) + (270.0 - 130.0)) / 3.0 + 2000.0;
+    assert!((timing.sync_cycles - waited).abs() < 1e-6, "{}", timing.sync_cycles);
+}
+
+#[test]
+fn what_never_happens_is_said() {
+    let error = |text: &str| run(text, &plain(), &Options::default()).unwrap_err();
+    let stuck = |text| match error(text) {
+        ClockError::Halt(Halt::Stuck { core, node }) => (core, node.map(|node| node.0)),
+        other => panic!("{other}"),
+    };
+    assert_eq!(stuck("cores 2\nset_flag mte2 v 0\nif core > 0 {\nwait_flag mte2 v 1\n}\n"), (1, Some(2)));
+    assert_eq!(stuck("cores 1\nwait_flag v s 0\n"), (0, Some(0)));
+    assert_eq!(stuck("cores 2\nif core > 0 {\nsync_all hard\n}\n").0, 0, "one is at its end");
+    match error("cores 1\nset_flag mte2 v 0\nset_flag mte2 v 1\nset_flag mte2 v 0\n") {
+        ClockError::Halt(Halt::SetTwice { core: 0, node, flag }) => assert_eq!((node.0, flag.id), (2, 0)),
+        other => panic!("{other}"),
+    }
+    // A second set is fine once the wait was due, in whatever order the model sees them: behind two stores, after 40 cycles.
+    let again = |repeats: u32| {
+        let text = format!(
+            "cores 1\ntensor z: f32[128] out\nub a: 65536\nstore z[0], a[0] bytes 512\nstore z[0], a[0] bytes 512\n\
+             set_flag v mte3 0\nwait_flag v mte3 0\nabs.f32 a[0], a[0] repeat {repeats}\nset_flag v mte3 0\n"
+        );
+        run(&text, &plain(), &Options::default()).is_ok()
+    };
+    assert_eq!([again(1), again(18), again(19), again(20)], [false, false, false, true]);
+    let outside = error("cores 1\ntensor x: f32[64] in\nub a: 512\nload a[0], x[0] bytes 288\n");
+    assert!(matches!(outside, ClockError::Halt(Halt::Fault(_))), "{outside}");
+    let unknown = with(&plain(), &[("vector.add", "unknown")]);
+    let error =
+        run("cores 1\nub a: 256\nadd.f32 a[0], a[0], a[0] repeat 1\n", &unknown, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("vector.add is unknown"), "{error}");
+}

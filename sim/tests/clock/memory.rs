@@ -1,0 +1,93 @@
+//! L2 and additions in global memory.
+
+use ubtile_sim::clock::{Options, Start, Timing};
+
+use super::{plain, run, time, with};
+
+fn cold(text: &str, soc: &ubtile_sim::product::Soc) -> Timing {
+    run(text, soc, &Options { start: Start::Cold, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn what_bypasses_leaves_the_results_in_l2() {
+    // x is larger than L2, z fits.
+    let soc = with(&plain(), &[("memory.l2_bytes", "1 MiB")]);
+    let text = |hint: &str| {
+        format!(
+            "cores 2\ntensor x: f32[2, 256, 1024] in\ntensor z: f32[2, 64, 1024] out\nub a: 4096\nfor i in 0..256 {{\n\
+             load a[0], x[1048576*core + 4096*i] bytes 4096{hint}\n}}\nfor i in 0..64 {{\n\
+             store z[262144*core + 4096*i], a[0] bytes 4096\n}}\n"
+        )
+    };
+    let (x, z) = (2 << 20, 2 * 64 * 4096);
+    let with_bypass = time(&text(" bypass"), &soc);
+    assert_eq!(with_bypass.hbm.bytes, x, "x alone, once the results are there");
+    assert_eq!(cold(&text(" bypass"), &soc).hbm.bytes, x, "there is room for all results");
+    // x drives out the results, which are written back, the last of them after the end.
+    let without = time(&text(""), &soc).hbm.bytes;
+    assert!(without.abs_diff(x + z) <= (1 << 20) / 48, "{without} {}", x + z);
+    assert_eq!((with_bypass.gm_read_bytes, with_bypass.gm_write_bytes), (x, z));
+}
+
+#[test]
+fn requests_are_whole_lines() {
+    let bytes = |offset: u32, bytes: u32, blocks: u32| {
+        let text = format!(
+            "cores 1\ntensor x: f32[65536] in\nub a: 65536\nload_pad a[0], x[{offset}] blocks {blocks} bytes {bytes} from_gap {}\n",
+            if blocks > 1 { 2048 - bytes } else { 0 }
+        );
+        let timing = cold(&text, &plain());
+        (timing.hbm.bytes, timing.cycles)
+    };
+    assert_eq!(bytes(0, 512, 1), (512, 20 + 8 + 200));
+    assert_eq!(bytes(4, 512, 1), (1024, 20 + 16 + 200), "one more for what crosses the end of a line");
+    assert_eq!(bytes(0, 4, 16), (16 * 512, 20 + 16 * 8 + 200));
+    let partly = "cores 1\ntensor x: f32[65536] out\nub a: 512\nstore_pad x[OFFSET], a[0] bytes 480\n";
+    let moved = |offset: &str| cold(&partly.replace("OFFSET", offset), &plain()).hbm.bytes;
+    assert_eq!([moved("0"), moved("256")], [512, 1024], "the rest of each line is fetched");
+    assert_eq!(
+        cold("cores 1\ntensor x: f32[65536] out\nub a: 512\nstore x[0], a[0] bytes 512\n", &plain()).hbm.bytes,
+        0
+    );
+}
+
+#[test]
+fn additions_to_the_same_place_wait() {
+    let soc = with(&plain(), &[("atomics.same_granule_cycles", "96")]);
+    let text = |place: &str| {
+        format!(
+            "cores 4\ntensor z: f32[4, 128] zeroed out\nub a: 512\nfor i in 0..10 {{\nstore z[{place}], a[0] bytes 256 add.f32\n}}\n"
+        )
+    };
+    let apart = time(&text("512*core"), &soc);
+    // A core comes back to its own after 20 cycles.
+    assert_eq!(apart.collisions.count, 4 * 9);
+    let together = time(&text("0"), &soc);
+    assert_eq!(together.collisions.count, 39, "all but the very first");
+    assert!(together.cycles >= 39 * 96 && together.cycles <= 39 * 96 + 150, "{}", together.cycles);
+    assert!(apart.cycles >= 9 * 96 && apart.cycles <= 9 * 96 + 150, "{}", apart.cycles);
+}
+
+#[test]
+fn a_write_buffer_takes_what_fits() {
+    // Everything has to be written back: L2 is one line.
+    let soc = |buffer: &str| {
+        with(&plain(), &[("memory.l2_bytes", "512"), ("memory.hbm_gbps", "16"), ("dma.write_buffer_bytes", buffer)])
+    };
+    let text = |bytes: u32| format!("cores 1\ntensor z: f32[65536] out\nub a: 65536\nstore z[0], a[0] bytes {bytes}\n");
+    let alone = |bytes: u64| 20 + bytes / 64 + 100;
+    assert_eq!(time(&text(16384), &soc("16 KiB")).cycles, alone(16384));
+    let larger = time(&text(32768), &soc("16 KiB")).cycles;
+    let unbuffered = time(&text(32768), &soc("0")).cycles;
+    assert!(alone(32768) < larger && larger < unbuffered, "{larger} {unbuffered}");
+    assert!(unbuffered.abs_diff(20 + 32768 / 16 + 100) <= 2, "{unbuffered}");
+}
+
+#[test]
+fn seeds_decide_and_nothing_else() {
+    let soc = ubtile_sim::product::Soc::builtin("Ascend910B1").unwrap();
+    let text = include_str!("../../examples/gather_rows.tile");
+    let of = |seed| run(text, &soc, &Options { seed, ..Options::default() }).unwrap();
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1).cycles, of(2).cycles);
+}

@@ -8,6 +8,7 @@
 //! Loops, tiles and buffers name the plan's field that they follow from, so that a finding can.
 
 mod builder;
+mod grid_sampler_2d_backward;
 mod im2col_backward;
 mod max_unpool2d_backward;
 mod replication_pad2d_backward;
@@ -90,7 +91,7 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
             TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan)?,
             TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan)?,
             TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan)?,
-            TilingPlan::GridSampler2dBackward(_) => return Err(LowerError::NotLowered("the grid sampler yet")),
+            TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::native(plan)?,
         }
     };
     Ok(Program::new(source, soc)?)

@@ -2,8 +2,9 @@
 
 use crate::product::Element;
 use crate::program::{
+    Assume, Float,
     BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, IntOp, Load, Local,
-    Move, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
+    Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
 };
 
 /// Flags of a pair of pipes that programs may use: the framework keeps two of eight.
@@ -17,13 +18,15 @@ pub(super) struct Builder {
     bodies: Vec<Vec<Node>>,
     /// The next free flag of each pair of pipes.
     flags: Vec<((Pipe, Pipe), u8)>,
+    /// Where the next buffer begins.
+    address: u32,
 }
 
 impl Builder {
     /// A program for so many cores.
     pub(super) fn new(cores: usize) -> Self {
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        Self { source: Source::new(cores), bodies: vec![Vec::new()], flags: Vec::new() }
+        Self { source: Source::new(cores), bodies: vec![Vec::new()], flags: Vec::new(), address: 0 }
     }
 
     /// The source, once everything is closed.
@@ -39,7 +42,20 @@ impl Builder {
 
     /// A buffer of so many slots.
     pub(super) fn buffer(&mut self, name: &str, bytes: usize, slots: u32, field: Option<&str>) -> BufferId {
-        self.source.buffer(name, u32::try_from(bytes).unwrap_or(u32::MAX), slots, field)
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let buffer = self.source.buffer(&self.own_name(name), bytes, slots, field);
+        if let Some(made) = self.source.buffers.last_mut() {
+            made.address = self.address;
+            self.address = self.address.saturating_add(made.bytes.saturating_mul(slots));
+        }
+        buffer
+    }
+
+    /// What follows uses the whole local memory and all flags again, once everything before is done.
+    pub(super) fn begin_anew(&mut self) {
+        self.emit(Instruction::Barrier(None));
+        self.flags.clear();
+        self.address = 0;
     }
 
     /// A number for each core; a constant where it is the same for all.
@@ -52,6 +68,12 @@ impl Builder {
 
     /// A register with a name of its own.
     pub(super) fn register(&mut self, name: &str, content: Content) -> Reg {
+        let name = self.own_name(name);
+        self.source.register(&name, content)
+    }
+
+    /// A name that nothing has: this one, or with a number.
+    fn own_name(&self, name: &str) -> String {
         let taken = |name: &str| {
             let Source { registers, tensors, buffers, .. } = &self.source;
             registers.iter().any(|r| r.name == name)
@@ -59,7 +81,7 @@ impl Builder {
                 || buffers.iter().any(|b| b.name == name)
         };
         let own = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{name}{n}"))).find(|name| !taken(name));
-        self.source.register(&own.unwrap_or_default(), content)
+        own.unwrap_or_default()
     }
 
     /// The next free flag from one pipe to another.
@@ -219,11 +241,6 @@ impl Builder {
         self.emit(Instruction::Store(Store { to, from, burst, granularity, add, bypass: false }));
     }
 
-    /// A copy of whole blocks inside the UB.
-    pub(super) fn copy_blocks(&mut self, to: Local, from: Local, bytes: impl Into<Expr>) {
-        self.emit(Instruction::Move(Move { to, from, burst: Burst::of(bytes) }));
-    }
-
     pub(super) fn vector(&mut self, vector: Vector) {
         self.emit(Instruction::Vector(vector));
     }
@@ -233,8 +250,18 @@ impl Builder {
         self.emit(Instruction::Write(Write { to: Place::Local(to), element, value: value.into() }));
     }
 
-    pub(super) fn read(&mut self, read: Read) {
-        self.emit(Instruction::Read(read));
+    /// The scalar unit reads an element of the UB, in a run without data one of those assumed.
+    pub(super) fn read(&mut self, name: &str, from: Local, element: Element, assume: Assume) -> Expr {
+        let into = self.register(name, Content::Int);
+        self.emit(Instruction::Read(Read { into, element, from: Place::Local(from), assume: Some(assume) }));
+        into.into()
+    }
+
+    /// A whole number as a floating-point one.
+    pub(super) fn float(&mut self, name: &str, value: impl Into<Expr>) -> Float {
+        let register = self.register(name, Content::Float);
+        self.emit(Instruction::Let(register, Value::FromInt(value.into())));
+        Float::Reg(register)
     }
 }
 

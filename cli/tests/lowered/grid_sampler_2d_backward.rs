@@ -1,0 +1,74 @@
+//! GridSampler2DBackward.
+
+use ubtile_sim::lower::LowerError;
+use ubtile_testkit::problems::GridSampler;
+use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
+use ubtile_tiling::{Dtype, Problem};
+
+use crate::both::{At, check, lower};
+
+const DTYPES: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
+
+fn of(spec: GridSampler) -> Problem {
+    Problem::GridSampler2dBackward(spec.problem())
+}
+
+fn kinds(rng: &mut Rng) -> Kinds {
+    let (values, coordinates) = (rng.pick(&Fill::ALL), rng.pick(&Coordinates::ALL));
+    Kinds { values, coordinates, indices: IndexFill::Permutation }
+}
+
+/// Every mode that has a program.
+fn modes() -> Vec<GridSampler> {
+    GridSampler::modes().filter(|mode| lower(&of(mode.clone()), &At::cores(1)).is_ok()).collect()
+}
+
+#[test]
+fn all_modes_and_dtypes() {
+    let mut rng = Rng::new(41);
+    for mode in modes() {
+        for dtype in DTYPES {
+            for output_mask in [[true, true], [true, false], [false, true]] {
+                let [hi, wi, ho, wo] = [1 + rng.below(9), 1 + rng.below(18), 1 + rng.below(9), 1 + rng.below(9)];
+                let [n, c] = [1 + rng.below(3), rng.pick(&[1, 3, 9, 17])];
+                let problem = of(GridSampler { dtype, n, c, hi, wi, ho, wo, output_mask, ..mode.clone() });
+                let kinds = kinds(&mut rng);
+                check(&problem, &At::cores(rng.pick(&[1, 2, 5, 48])), kinds, rng.next_u64());
+            }
+        }
+    }
+}
+
+#[test]
+fn channels_around_blocks_and_points_around_chunks() {
+    let mut rng = Rng::new(42);
+    for c in [8, 15, 16, 63, 64, 65, 130] {
+        for (ho, wo) in [(1, 1), (1, 31), (4, 8), (3, 11), (19, 27)] {
+            let (dtype, mode) = (rng.pick(&DTYPES), modes()[rng.below(modes().len())].clone());
+            let problem = of(GridSampler { dtype, n: 1, c, hi: 9, wi: 7, ho, wo, ..mode });
+            let kinds = kinds(&mut rng);
+            check(&problem, &At::cores(rng.pick(&[1, 2, 48])), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn small_memory_and_small_tiles() {
+    let mut rng = Rng::new(43);
+    for mode in modes() {
+        let dtype = rng.pick(&DTYPES);
+        let problem = of(GridSampler { dtype, n: 1, c: 70, hi: 23, wi: 13, ho: 9, wo: 17, ..mode });
+        for at in [At::cores(3).bytes(40 * 1024), At::cores(1).bytes(80 * 1024), At::cores(2).tile("tile_points", 50)] {
+            let kinds = kinds(&mut rng);
+            check(&problem, &at, kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn what_is_not_lowered_says_so() {
+    let spec = GridSampler { interpolation: Interpolation::Bicubic, ..GridSampler::default() };
+    let lowered = lower(&of(spec), &At::cores(1)).map(|_| ());
+    assert_eq!(lowered, Err(LowerError::NotLowered("bicubic interpolation")));
+}

@@ -1,0 +1,95 @@
+//! GridSampler2DBackward from a native plan: first `grid_grad`, then `input_grad`.
+//!
+//! Both find the cells of some points with vector instructions, as `docs/numerics.md` says. `grid_grad` keeps points side by side:
+//! channel by channel, four gathers take their pixels from the plane in the UB. `input_grad` adds points one after the other to
+//! pixels that stay in the UB, channels side by side in f32, with a margin around the image where all goes that lies outside of it,
+//! so that no point needs a branch.
+
+mod coordinates;
+mod grid_grad;
+mod input_grad;
+
+use std::ops::Range;
+
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, PaddingMode, Plan, Work};
+use ubtile_tiling::{Problem, Tensor};
+
+use super::builder::Builder;
+use super::{LowerError, tensor};
+use crate::program::Source;
+
+/// The part of `input_grad` that a core makes: blocks of channels over all images, and of each some channels and rows.
+#[derive(Clone, Debug)]
+struct Pixels {
+    blocks: Range<usize>,
+    channels: Range<usize>,
+    rows: Range<usize>,
+}
+
+/// The program.
+pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+    let problem = plan.problem();
+    if problem.interpolation == Interpolation::Bicubic {
+        return Err(LowerError::NotLowered("bicubic interpolation"));
+    }
+    if problem.padding_mode == PaddingMode::Reflection {
+        return Err(LowerError::NotLowered("reflection padding"));
+    }
+    let shares = plan.block_dim();
+    let compute = plan.phases().position(|phase| phase.name == "compute").unwrap_or(0);
+    let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, compute, share)).unzip();
+
+    let mut b = Builder::new(shares);
+    let of = Problem::GridSampler2dBackward(*problem);
+    let reads = [Tensor::GradOutput, Tensor::Input, Tensor::Grid].map(|t| tensor(&mut b, &of, t));
+    let [grad_output, input, grid] = reads;
+    let (grad_output, input, grid) = (grad_output?, input?, grid?);
+    if problem.want_grid_grad {
+        let to = tensor(&mut b, &of, Tensor::GridGrad)?;
+        grid_grad::lower(&mut b, plan, &points, ([grad_output, input, grid], to))?;
+    }
+    if problem.want_input_grad {
+        if problem.want_grid_grad {
+            b.begin_anew();
+        }
+        let to = tensor(&mut b, &of, Tensor::InputGrad)?;
+        input_grad::lower(&mut b, plan, &pixels, ([grad_output, grid], to))?;
+    }
+    Ok(b.finish())
+}
+
+/// What a share makes of `input_grad`, and of `grid_grad` the points, counted over all images.
+fn part(plan: &Plan, compute: usize, share: usize) -> (Pixels, Range<usize>) {
+    let problem = plan.problem();
+    let (blocks, points) = (plan.blocks().get(), plan.points());
+    let all = Pixels { blocks: 0..0, channels: 0..problem.c, rows: 0..problem.hi };
+    let of_images = |images: &Range<usize>, each: usize| images.start * each..images.end * each;
+    match plan.work(compute, share) {
+        Work::Direct { images } | Work::Images { images } => {
+            (Pixels { blocks: of_images(&images, blocks), ..all }, of_images(&images, points))
+        }
+        Work::PointLanes { images, channels, points: run } => {
+            let whole = run == (0..points) || run.is_empty();
+            let first = images.start * points;
+            let made = if whole { of_images(&images, points) } else { first + run.start..first + run.end };
+            let made = if run.is_empty() { 0..0 } else { made };
+            (Pixels { blocks: of_images(&images, blocks), channels, ..all }, made)
+        }
+        Work::Band { image, rows, points: run } => {
+            let first = image * points;
+            let pixels = Pixels { blocks: of_images(&(image..image + 1), blocks), rows, ..all };
+            (pixels, first + run.start..first + run.end)
+        }
+        Work::Blocks { blocks } => {
+            // Sums over all channels need no second phase where a core makes them of points of its own.
+            let points = match plan.work(compute + 1, share) {
+                Work::Combine { points } => points,
+                _ => 0..0,
+            };
+            (Pixels { blocks, ..all }, points)
+        }
+        _ => (all, 0..0),
+    }
+}
+
+const _: () = assert!(CHANNEL_BLOCK.get() == 64);

@@ -1,0 +1,349 @@
+//! `grid_grad`: points side by side, channel by channel.
+
+use std::ops::Range;
+
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
+
+use super::coordinates::{Axis, Coordinates};
+use crate::lower::builder::{Builder, int};
+use crate::lower::ring::Ring;
+use crate::lower::shape::{BLOCK_BYTES, Compute, add, binary, blocks, cast, fill, scalar};
+use crate::lower::{LowerError, shares};
+use crate::product::{Element, Rounding};
+use crate::program::{
+    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp,
+};
+
+/// Most points of a chunk.
+const MOST_POINTS: usize = 512;
+/// Lanes that a block of channels is added up in.
+const LANES: usize = 8;
+/// What stands for the place of a pixel that is not there, so that no sum with another place reaches the image.
+const ABSENT: f32 = -67_108_864.0;
+/// Elements in front of the plane, all 0.
+const FRONT: f32 = 8.0;
+
+/// Sizes of what lies in the UB.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    compute: Compute,
+    pixels: usize,
+    points: usize,
+    /// Slots of the plane.
+    planes: u32,
+}
+
+impl Sizes {
+    fn table_bytes(&self) -> usize {
+        BLOCK_BYTES + blocks(4 * self.pixels)
+    }
+
+    fn plane_bytes(&self) -> usize {
+        if self.compute.is_short() { blocks(self.compute.size * self.pixels) } else { self.table_bytes() }
+    }
+
+    fn bytes(&self) -> usize {
+        let (vector, size) = (blocks(4 * self.points), self.compute.size);
+        let short = if self.compute.is_short() { self.table_bytes() + 3 * vector } else { 0 };
+        // Four offsets, four pixels, two places of each axis, two sums of eight and one of all, the order of pairs.
+        let vectors = (4 + 4 + 4 + 2 * LANES + 2 + 2) * vector;
+        let moved = 2 * blocks(size * self.points) + 2 * blocks(2 * size * self.points);
+        let planes = self.planes as usize * self.plane_bytes();
+        Coordinates::bytes(self.compute, self.points) + planes + short + vectors + moved
+    }
+}
+
+/// The program's part.
+struct Lowering {
+    sizes: Sizes,
+    channels: usize,
+    size: [usize; 2],
+    points: usize,
+    gradient: TensorId,
+    input: TensorId,
+    output: TensorId,
+    coordinates: Coordinates,
+    planes: Ring,
+    /// The plane in f32, of short types, and `grad_output`.
+    table: Option<BufferId>,
+    gradient_wide: Option<BufferId>,
+    loaded: Ring,
+    /// Columns before and behind a point, rows before and behind it.
+    places: [[BufferId; 2]; 2],
+    /// Of the corners nw, ne, sw, se.
+    offsets: [BufferId; 4],
+    pixels: [BufferId; 4],
+    /// Of x and y: eight lanes, and the blocks' sum.
+    lanes: [BufferId; 2],
+    totals: BufferId,
+    order: BufferId,
+    pairs_wide: Option<BufferId>,
+    pairs: Ring,
+}
+
+/// Lowers it.
+pub(super) fn lower(
+    b: &mut Builder,
+    plan: &Plan,
+    points: &[Range<usize>],
+    ([gradient, input, grid], output): ([TensorId; 3], TensorId),
+) -> Result<(), LowerError> {
+    if !plan.reads_input() {
+        return zero(b, plan, points, output);
+    }
+    let problem = plan.problem();
+    let compute = Compute::of(problem.dtype)?;
+    let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
+    let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
+    let (budget, pixels) = (plan.target().local_bytes, plan.pixels());
+    let with = |points, planes| Sizes { compute, pixels, points, planes };
+    // As many points as fit beside two planes, if those are not few; else beside one.
+    let fits = |least: usize, planes| {
+        (least.min(most)..=most).rev().step_by(8).find(|&points| with(points, planes).bytes() <= budget).map(|n| with(n, planes))
+    };
+    let sizes = fits(128, 2).or_else(|| fits(8, 1));
+    let sizes = sizes.ok_or_else(|| LowerError::LocalBytes { got: budget, want: with(8, 1).bytes() })?;
+
+    let lowering = Lowering::new(b, plan, sizes, ([gradient, input, grid], output))?;
+    lowering.begin(b);
+    shares::planes(b, points, plan.points(), |b, image, from, to| {
+        let step = sizes.points;
+        b.repeat("point", (from.clone(), to.clone(), step), Some("tile_points"), |b, point| {
+            let count = b.min("points", int(step), to.clone() - point.clone());
+            b.tile("points", |b| lowering.tile(b, image, &point, &count));
+        });
+    });
+    lowering.end(b);
+    Ok(())
+}
+
+/// The nearest pixel does not change with the point.
+fn zero(b: &mut Builder, plan: &Plan, points: &[Range<usize>], output: TensorId) -> Result<(), LowerError> {
+    let size = 2 * plan.problem().dtype.size();
+    let step = plan.points().min(2048).min(plan.target().local_bytes / size);
+    if step == 0 {
+        return Err(LowerError::LocalBytes { got: plan.target().local_bytes, want: size });
+    }
+    let zeros = b.buffer("zeros", step * size, 1, Some("tile_points"));
+    let flag = b.flag_id(Pipe::V, Pipe::Mte3);
+    fill(b, zeros.at(0), Element::U16, 0, int(step * size / 2));
+    b.after(Pipe::V, Pipe::Mte3, flag);
+    let first = b.per_core("first_point", points.iter().map(|range| int(range.start)).collect());
+    let last = b.per_core("last_point", points.iter().map(|range| int(range.end)).collect());
+    b.repeat("point", (first, last.clone(), step), Some("tile_points"), |b, point| {
+        let count = b.min("points", int(step), last - point.clone());
+        let burst = Burst::of(count * int(size));
+        b.tile("points", |b| b.store(output.at(point * int(size)), zeros.at(0), burst));
+    });
+    Ok(())
+}
+
+impl Lowering {
+    fn new(
+        b: &mut Builder,
+        plan: &Plan,
+        sizes: Sizes,
+        ([gradient, input, grid], output): ([TensorId; 3], TensorId),
+    ) -> Result<Self, LowerError> {
+        let (problem, field) = (plan.problem(), Some("tile_points"));
+        let (size, short) = (sizes.compute.size, sizes.compute.is_short());
+        let coordinates = Coordinates::new(b, problem, grid, sizes.points)?;
+        let pipes = [Pipe::Mte2, Pipe::V];
+        let planes = Ring::new(b, ("plane", sizes.plane_bytes(), sizes.planes), Some("local_bytes"), &pipes);
+        let loaded = Ring::new(b, ("gradient", size * sizes.points, 2), field, &pipes);
+        let pairs = Ring::new(b, ("pairs", 2 * size * sizes.points, 2), field, &[Pipe::V, Pipe::Mte3]);
+        let table = short.then(|| b.buffer("plane_f32", sizes.table_bytes(), 1, Some("local_bytes")));
+        let mut vectors = |name: &str, count: usize| b.buffer(name, 4 * sizes.points * count, 1, field);
+        Ok(Self {
+            sizes,
+            channels: problem.c,
+            size: [problem.wi, problem.hi],
+            points: plan.points(),
+            gradient,
+            input,
+            output,
+            coordinates,
+            planes,
+            table,
+            gradient_wide: short.then(|| vectors("gradient_f32", 1)),
+            loaded,
+            places: ["column", "row"].map(|axis| ["before", "behind"].map(|side| vectors(&format!("{axis}_{side}"), 1))),
+            offsets: ["nw", "ne", "sw", "se"].map(|corner| vectors(&format!("{corner}_offset"), 1)),
+            pixels: ["nw", "ne", "sw", "se"].map(|corner| vectors(corner, 1)),
+            lanes: ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES)),
+            totals: vectors("totals", 2),
+            order: vectors("order", 2),
+            pairs_wide: short.then(|| vectors("pairs_f32", 2)),
+            pairs,
+        })
+    }
+
+    fn begin(&self, b: &mut Builder) {
+        let guard = |b: &mut Builder, at: Local| fill(b, at, Element::F32, 0.0, int(BLOCK_BYTES / 4));
+        match self.table {
+            Some(table) => guard(b, table.at(0)),
+            None => (0..self.planes.slots()).for_each(|slot| guard(b, self.planes.slot_at(slot, 0))),
+        }
+        self.coordinates.begin(b);
+        for ring in [&self.planes, &self.loaded, &self.pairs] {
+            ring.begin(b);
+        }
+        // x and y of a point, one after the other: of eight points one by one, then of twice as many each time.
+        b.repeat("k", (0, 8, 1), None, |b, k| {
+            for (axis, first) in [0, self.sizes.points].into_iter().enumerate() {
+                let at = self.order.at(k.clone() * 8 + int(4 * axis));
+                b.write(at, Element::U32, k.clone() * 4 + int(4 * first));
+            }
+        });
+        let flag = b.flag_id(Pipe::S, Pipe::V);
+        b.after(Pipe::S, Pipe::V, flag);
+        let (mut done, all) = (16, 2 * self.sizes.points);
+        while done < all {
+            let more = done.min(all - done);
+            let operands = [self.order.at(int(4 * done)), self.order.at(0)];
+            scalar(b, ScalarOp::Adds, Element::I32, operands, int(done / 2 * 4), int(more));
+            done += more;
+        }
+    }
+
+    fn end(&self, b: &mut Builder) {
+        self.coordinates.end(b);
+        for ring in [&self.planes, &self.loaded, &self.pairs] {
+            ring.end(b);
+        }
+    }
+
+    fn tile(&self, b: &mut Builder, image: &Expr, point: &Expr, count: &Expr) {
+        let all = int(self.sizes.points);
+        let at = image.clone() * int(self.points) + point.clone();
+        self.coordinates.find(b, &at, count);
+        self.corners(b, count);
+        fill(b, self.totals.at(0), Element::F32, 0.0, all * 2);
+        let (channels, block) = (int(self.channels), CHANNEL_BLOCK.get());
+        b.repeat("block", (0, channels, block), Some("tile_channels"), |b, block_at| {
+            let to = b.min("to", channels, block_at.clone() + int(block));
+            for lanes in self.lanes {
+                fill(b, lanes.at(0), Element::F32, 0.0, all * int(LANES));
+            }
+            b.repeat("channel", (block_at, to, 1), Some("tile_channels"), |b, channel| {
+                self.channel(b, image, &channel, (point, count));
+            });
+            for (axis, lanes) in self.lanes.into_iter().enumerate() {
+                for half in [4, 2, 1] {
+                    add(b, &lanes.at(0), lanes.at(all * 4 * half), all * half);
+                }
+                add(b, &self.totals.at(all * 4 * int(axis)), lanes.at(0), all);
+            }
+        });
+        self.finish(b, &at, count);
+    }
+
+    /// Byte offsets of the corners' pixels in a plane; of those that are not there, that of a zero.
+    #[expect(clippy::cast_precision_loss, reason = "a plane in the UB has few pixels")]
+    fn corners(&self, b: &mut Builder, count: &Expr) {
+        for ((axis, places), size) in self.coordinates.axes().iter().zip(self.places).zip(self.size) {
+            let [before, behind] = places.map(|place| place.at(0));
+            let last = (Relation::Le, (size - 1) as f32);
+            scalar(b, ScalarOp::Adds, Element::F32, [before.clone(), axis.cell.at(0)], 0.0, count.clone());
+            scalar(b, ScalarOp::Adds, Element::F32, [behind.clone(), axis.cell.at(0)], 1.0, count.clone());
+            for place in [before, behind] {
+                self.coordinates.keep(b, &place, (Relation::Ge, 0.0), (&place, ABSENT), count);
+                self.coordinates.keep(b, &place, last, (&place, ABSENT), count);
+            }
+        }
+        let [columns, rows] = self.places;
+        for row in rows {
+            let width = self.size[0] as f32;
+            scalar(b, ScalarOp::Muls, Element::F32, [row.at(0), row.at(0)], width, count.clone());
+        }
+        for (corner, to) in self.offsets.into_iter().enumerate() {
+            let pixel = self.pixels[corner].at(0);
+            let (row, column) = (rows[corner / 2].at(0), columns[corner % 2].at(0));
+            binary(b, BinaryOp::Add, Element::F32, [pixel.clone(), row, column], count.clone());
+            for (op, number) in [(ScalarOp::Maxs, -FRONT), (ScalarOp::Adds, FRONT), (ScalarOp::Muls, 4.0)] {
+                scalar(b, op, Element::F32, [pixel.clone(), pixel.clone()], number, count.clone());
+            }
+            let op = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding: Rounding::Even };
+            b.vector(Vector::new(op, [to.at(0), pixel]).count(count.clone()));
+        }
+    }
+
+    /// Adds a channel's part of the gradients.
+    fn channel(&self, b: &mut Builder, image: &Expr, channel: &Expr, (point, count): (&Expr, &Expr)) {
+        let Sizes { compute, pixels, points, .. } = self.sizes;
+        let size = int(compute.size);
+        let plane = image.clone() * int(self.channels) + channel.clone();
+        self.planes.enter(b);
+        let front = if self.table.is_some() { 0 } else { int(BLOCK_BYTES) };
+        let from = self.input.at(plane.clone() * int(pixels) * size);
+        b.load(self.planes.at(front), from, Burst::of(int(pixels) * size), None);
+        self.planes.pass(b, 0);
+        self.loaded.enter(b);
+        let from = self.gradient.at((plane * int(self.points) + point.clone()) * size);
+        b.load(self.loaded.at(0), from, Burst::of(count.clone() * size), None);
+        self.loaded.pass(b, 0);
+
+        let wide = |b: &mut Builder, to: BufferId, front: i64, from: Local, lanes: Expr| {
+            cast(b, (to.at(front), Element::F32), (from, compute.element), lanes);
+            to.at(0)
+        };
+        let table = match self.table {
+            Some(table) => wide(b, table, int(BLOCK_BYTES), self.planes.at(0), int(pixels).into()),
+            None => self.planes.at(0),
+        };
+        for (to, offsets) in self.pixels.iter().zip(self.offsets) {
+            let operands = [to.at(0), table.clone(), offsets.at(0)];
+            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
+        }
+        self.planes.leave(b);
+        let gradient = match self.gradient_wide {
+            Some(to) => wide(b, to, 0, self.loaded.at(0), count.clone()),
+            None => self.loaded.at(0),
+        };
+
+        let [nw, ne, sw, se] = self.pixels.map(|pixels| pixels.at(0));
+        let [x, y]: &[Axis; 2] = self.coordinates.axes();
+        let lane = b.op("lane", IntOp::Mod, channel.clone(), int(LANES)) * int(4 * points);
+        // Places are only needed until the offsets are known.
+        let [[first, second], _] = self.places.map(|places| places.map(|place| place.at(0)));
+        let slopes = [([(&ne, &nw), (&se, &sw)], y), ([(&sw, &nw), (&se, &ne)], x)];
+        for ((differences, across), lanes) in slopes.into_iter().zip(self.lanes) {
+            let mut step = |op, to: &Local, a: &Local, by: &Local| {
+                binary(b, op, Element::F32, [to.clone(), a.clone(), by.clone()], count.clone());
+            };
+            for (to, ((a, by), weight)) in [&first, &second].into_iter().zip(differences.into_iter().zip([across.before, across.after])) {
+                step(BinaryOp::Sub, to, a, by);
+                step(BinaryOp::Mul, to, to, &weight.at(0));
+            }
+            step(BinaryOp::Add, &first, &first, &second);
+            step(BinaryOp::Mul, &first, &gradient, &first);
+            let sum = lanes.at(lane.clone());
+            step(BinaryOp::Add, &sum, &sum, &first);
+        }
+        self.loaded.leave(b);
+    }
+
+    /// Multiplies, puts pairs together and stores them.
+    fn finish(&self, b: &mut Builder, at: &Expr, count: &Expr) {
+        let all = int(self.sizes.points);
+        let compute = self.sizes.compute;
+        for (axis, of) in self.coordinates.axes().iter().enumerate() {
+            let sum = self.totals.at(all * 4 * int(axis));
+            binary(b, BinaryOp::Mul, Element::F32, [sum.clone(), of.multiplier.at(0), sum.clone()], count.clone());
+            for of in self.coordinates.axes() {
+                self.coordinates.keep(b, &of.cell.at(0), (Relation::Ge, -1.0), (&sum, 0.0), count);
+            }
+        }
+        self.pairs.enter(b);
+        let to = self.pairs_wide.map_or_else(|| self.pairs.at(0), |wide| wide.at(0));
+        let operands = [to.clone(), self.totals.at(0), self.order.at(0)];
+        b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone() * 2));
+        if self.pairs_wide.is_some() {
+            cast(b, (self.pairs.at(0), compute.element), (to, Element::F32), count.clone() * 2);
+        }
+        self.pairs.pass(b, 0);
+        let size = int(2 * compute.size);
+        b.store(self.output.at(at.clone() * size), self.pairs.at(0), Burst::of(count.clone() * size));
+        self.pairs.leave(b);
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperat
 use fuzz::FUZZ_EXAMPLES;
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
-pub(crate) use program::{CompareArgs, DisasmArgs, ProgramArgs, SimArgs};
+pub(crate) use program::{CompareArgs, DisasmArgs, ProgramArgs, SanitizeArgs, SimArgs};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 
@@ -83,6 +83,9 @@ pub(crate) enum Command {
     /// Compare two results of `sim`, or one with a profile of a device; fail when the second takes longer
     #[command(after_help = program::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Look for what is wrong with a tile program: bounds, alignment, capacity, undefined bytes, races, flags, deadlock
+    #[command(after_help = program::SANITIZE_EXAMPLES)]
+    Sanitize(SanitizeArgs),
     /// Check a tile program and print it in full: constants replaced, addresses of buffers stated
     #[command(after_help = program::DISASM_EXAMPLES)]
     Disasm(DisasmArgs),

@@ -8,5 +8,6 @@ pub(crate) mod plan;
 pub(crate) mod products;
 pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod sanitize;
 pub(crate) mod sim;
 pub(crate) mod tour;

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         }
         Some(Command::Sim(args)) => commands::sim::run(&args, cli.format),
         Some(Command::Compare(args)) => commands::compare::run(&args, cli.format),
+        Some(Command::Sanitize(args)) => commands::sanitize::run(&args, cli.format),
         Some(Command::Disasm(args)) => commands::disasm::run(&args, cli.format),
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
         Some(Command::Fuzz(args)) => commands::fuzz::run(&args, cli.format),

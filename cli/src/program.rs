@@ -1,13 +1,18 @@
 //! Tile programs in files.
 
 use std::fs;
+use std::path::Path;
 
-use ubtile_sim::program::Program;
+use ubtile_sim::exec::Global;
+use ubtile_sim::program::{Program, Tensor, TensorId};
 use ubtile_sim::text;
+use ubtile_tiling::TensorDesc;
 
 use crate::args::ProgramArgs;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::soc::soc;
+use crate::tensors::Input;
 
 /// A program that its SoC can run, and the SoC's name.
 pub(crate) fn load(args: &ProgramArgs) -> Result<(Program, String), Error> {
@@ -15,4 +20,46 @@ pub(crate) fn load(args: &ProgramArgs) -> Result<(Program, String), Error> {
     let text = fs::read_to_string(&args.program).map_err(|e| Error::file(&args.program, e))?;
     let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(&args.program, e))?;
     Ok((program, soc.name().into()))
+}
+
+/// A tensor of a program, with its name.
+pub(crate) type Named<'p> = (TensorId, &'p str, TensorDesc);
+
+/// The tensors whose values are given.
+pub(crate) fn given(program: &Program) -> Result<Vec<Named<'_>>, Error> {
+    tensors(program, |tensor| tensor.role.is_given())
+}
+
+/// The tensors whose values are results.
+pub(crate) fn results(program: &Program) -> Result<Vec<Named<'_>>, Error> {
+    tensors(program, |tensor| tensor.role.is_result())
+}
+
+/// Fills the tensors that are given from a file.
+pub(crate) fn fill(path: &Path, program: &Program, global: &mut Global) -> Result<(), Error> {
+    let mut file = Input::open(path)?;
+    let _progress = Progress::new(format!("reading {}", path.display()));
+    for (id, name, desc) in given(program)? {
+        let found = file.desc(name)?.ok_or_else(|| Error::tensor(path, name, "is missing"))?;
+        if (found.dtype, found.shape) != (desc.dtype, desc.shape) {
+            let TensorDesc { dtype, shape, .. } = desc;
+            let problem = format!("is {} {}, and the program reads {dtype} {shape}", found.dtype, found.shape);
+            return Err(Error::tensor(path, name, problem));
+        }
+        global.tensor_mut(id).copy_from_slice(&file.read(name)?);
+    }
+    Ok(())
+}
+
+/// Some of the tensors of a program.
+fn tensors(program: &Program, which: impl Fn(&Tensor) -> bool) -> Result<Vec<Named<'_>>, Error> {
+    let all = (0..).map(TensorId).zip(&program.source().tensors).filter(|(_, tensor)| which(tensor));
+    let describe = |(id, tensor): (_, &'_ Tensor)| -> Result<_, Error> {
+        let problem = |e: String| Error::Unusable(format!("{}: {e}", tensor.name));
+        let shape: Result<Vec<usize>, _> = tensor.shape.iter().map(|size| usize::try_from(*size)).collect();
+        let shape = shape.map_err(|e| problem(e.to_string()))?;
+        let desc = TensorDesc::contiguous(tensor.dtype, &shape).map_err(|e| problem(e.to_string()))?;
+        Ok((id, desc))
+    };
+    all.map(|(id, tensor)| describe((id, tensor)).map(|(id, desc)| (id, tensor.name.as_str(), desc))).collect()
 }

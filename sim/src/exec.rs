@@ -23,4 +23,4 @@ mod run;
 
 pub use apply::apply;
 pub use memory::{Global, Memory, UNDEFINED};
-pub use run::{Halt, Run};
+pub use run::{Halt, Progress, Run};

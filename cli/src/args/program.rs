@@ -42,6 +42,16 @@ pub(crate) struct SimArgs {
     pub(crate) vary: Option<Named<Range>>,
 }
 
+/// Options of `sanitize`.
+#[derive(Args, Debug)]
+pub(crate) struct SanitizeArgs {
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// The tensors that the program reads, by name, a .npz or .safetensors file; without it, what the program assumes
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+}
+
 /// Options of `disasm`.
 #[derive(Args, Debug)]
 pub(crate) struct DisasmArgs {
@@ -78,6 +88,11 @@ Examples:
   ubtile compare OPPROF_20260801_ABC new.json --threshold 15
 
 Exit code 5 when B takes longer than A by more than the threshold.";
+
+pub(super) const SANITIZE_EXAMPLES: &str = "\
+Examples:
+  ubtile sanitize --program add.tile
+  ubtile sanitize --program gather.tile --in in.npz --format json";
 
 pub(super) const DISASM_EXAMPLES: &str = "\
 Examples:

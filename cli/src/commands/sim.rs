@@ -6,15 +6,13 @@ use std::path::Path;
 
 use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
-use ubtile_sim::program::{Program, Tensor, TensorId};
-use ubtile_tiling::TensorDesc;
 
 use crate::args::SimArgs;
 use crate::error::Error;
 use crate::output::{Format, Report, TensorReport};
 use crate::program;
 use crate::progress::Progress;
-use crate::tensors::{Input, Output, Stored};
+use crate::tensors::{Output, Stored};
 
 #[derive(Serialize)]
 struct Sim {
@@ -42,12 +40,18 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
 fn compute(args: &SimArgs, output: &Path, format: Format) -> Result<(), Error> {
     let path = &args.program.program;
     let (program, soc) = program::load(&args.program)?;
-    let results = tensors(&program, |tensor| tensor.role.is_result())?;
+    let results = program::results(&program)?;
     let dtypes = results.iter().map(|(_, name, desc)| (*name, desc.dtype));
     let file = Output::create(output, dtypes)?;
     let no_memory = || Error::file(path, "needs more memory than there is");
     let mut global = Global::new(&program).ok_or_else(no_memory)?;
-    read(args, &program, &mut global)?;
+    match (&args.input, program::given(&program)?.first()) {
+        (Some(input), _) => program::fill(input, &program, &mut global)?,
+        (None, Some((_, name, _))) => {
+            return Err(Error::Usage(format!("--in FILE is needed: the program reads {name}")));
+        }
+        (None, None) => {}
+    }
 
     let mut run = Run::new(&program, global);
     {
@@ -68,42 +72,6 @@ fn compute(args: &SimArgs, output: &Path, format: Format) -> Result<(), Error> {
         out: output.display().to_string(),
     };
     crate::output::print(format, &report)
-}
-
-/// Fills the tensors that are given.
-fn read(args: &SimArgs, program: &Program, global: &mut Global) -> Result<(), Error> {
-    let given = tensors(program, |tensor| tensor.role.is_given())?;
-    let Some(path) = &args.input else {
-        return match given.first() {
-            None => Ok(()),
-            Some((_, name, _)) => Err(Error::Usage(format!("--in FILE is needed: the program reads {name}"))),
-        };
-    };
-    let mut file = Input::open(path)?;
-    let _progress = Progress::new(format!("reading {}", path.display()));
-    for (id, name, desc) in given {
-        let found = file.desc(name)?.ok_or_else(|| Error::tensor(path, name, "is missing"))?;
-        if (found.dtype, found.shape) != (desc.dtype, desc.shape) {
-            let TensorDesc { dtype, shape, .. } = desc;
-            let problem = format!("is {} {}, and the program reads {dtype} {shape}", found.dtype, found.shape);
-            return Err(Error::tensor(path, name, problem));
-        }
-        global.tensor_mut(id).copy_from_slice(&file.read(name)?);
-    }
-    Ok(())
-}
-
-/// Some of the tensors of a program.
-fn tensors(program: &Program, which: impl Fn(&Tensor) -> bool) -> Result<Vec<(TensorId, &str, TensorDesc)>, Error> {
-    let all = (0..).map(TensorId).zip(&program.source().tensors).filter(|(_, tensor)| which(tensor));
-    let describe = |(id, tensor): (_, &'_ Tensor)| -> Result<_, Error> {
-        let problem = |e: String| Error::Unusable(format!("{}: {e}", tensor.name));
-        let shape: Result<Vec<usize>, _> = tensor.shape.iter().map(|size| usize::try_from(*size)).collect();
-        let shape = shape.map_err(|e| problem(e.to_string()))?;
-        let desc = TensorDesc::contiguous(tensor.dtype, &shape).map_err(|e| problem(e.to_string()))?;
-        Ok((id, desc))
-    };
-    all.map(|(id, tensor)| describe((id, tensor)).map(|(id, desc)| (id, tensor.name.as_str(), desc))).collect()
 }
 
 impl Report for Sim {

@@ -40,7 +40,7 @@ impl DerefMut for Memory {
 }
 
 /// Global memory: the tensors of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Global {
     tensors: Vec<Memory>,
 }

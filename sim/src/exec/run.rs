@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use super::apply::apply;
-use super::memory::{Global, Memory, UNDEFINED, read};
+use super::memory::{self, Global, Memory, UNDEFINED};
 use crate::program::{
     Action, Fault, FaultKind, FlagAt, NodeId, Pipe, PlaceAt, Program, ReadStep, Step, Walker, WriteStep, size_of,
 };
@@ -58,6 +58,22 @@ impl fmt::Display for Halt {
 
 impl std::error::Error for Halt {}
 
+/// What [`Run::advance`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "most of it is steps")]
+pub enum Progress {
+    /// The scalar unit handed a step to the queue of another pipe.
+    Queued(Pipe),
+    /// The scalar unit came to a step that it cannot hand out or pass yet.
+    Held,
+    /// The step was carried out.
+    Done(Step),
+    /// All cores went on behind a `sync_all`.
+    Synced,
+    /// The scalar unit came to its end.
+    Ended,
+}
+
 /// A core with its UB, queues and flags.
 #[derive(Clone, Debug)]
 struct Core<'p> {
@@ -86,6 +102,8 @@ struct Shared<'p> {
     global: Global,
     /// Bytes that steps read and wrote in global memory.
     moved: (u64, u64),
+    /// Of a run without data: what the next read picks from what the program assumes.
+    assumed: Option<u64>,
 }
 
 const fn queue(pipe: Pipe) -> Option<usize> {
@@ -110,7 +128,34 @@ impl<'p> Run<'p> {
             ended: false,
         };
         let cores = (0..program.source().cores).map(core).collect();
-        Self { cores, shared: Shared { program, global, moved: (0, 0) } }
+        Self { cores, shared: Shared { program, global, moved: (0, 0), assumed: None } }
+    }
+
+    /// A run without data: steps are checked and change no memory, and a read finds what the program assumes, which `seed` picks.
+    #[must_use]
+    pub fn without_data(program: &'p Program, seed: u64) -> Self {
+        let mut run = Self::new(program, Global::default());
+        run.shared.assumed = Some(seed);
+        run
+    }
+
+    /// The UB of a core; empty before it begins, after its end, and without data.
+    #[must_use]
+    pub fn local(&self, core: u32) -> &[u8] {
+        self.cores.get(core as usize).map_or(&[], |core| &core.local)
+    }
+
+    /// Where the scalar unit of a core is.
+    #[must_use]
+    pub fn walker(&self, core: u32) -> Option<&Walker<'p>> {
+        self.cores.get(core as usize).map(|core| &core.walker)
+    }
+
+    /// What a pipe of a core is at: the first step of its queue, or what the scalar unit has come to and cannot hand out or pass.
+    #[must_use]
+    pub fn front(&self, core: u32, pipe: Pipe) -> Option<&Step> {
+        let this = self.cores.get(core as usize)?;
+        queue(pipe).map_or(this.held.as_ref(), |queue| this.queues[queue].front())
     }
 
     /// Global memory as it is now.
@@ -154,29 +199,31 @@ impl<'p> Run<'p> {
     /// Lets a pipe that is ready go on by one step. The scalar unit hands the step to another pipe, or carries it out itself.
     ///
     /// # Errors
-    /// The step cannot be carried out.
-    pub fn advance(&mut self, core: u32, pipe: Pipe) -> Result<(), Fault> {
-        let Some(this) = self.cores.get_mut(core as usize) else { return Ok(()) };
-        let step = match queue(pipe) {
-            Some(queue) => this.queues[queue].pop_front(),
+    /// The step cannot be carried out. It counts as done: the pipe goes on behind it.
+    pub fn advance(&mut self, core: u32, pipe: Pipe) -> Result<Progress, Fault> {
+        let Some(this) = self.cores.get_mut(core as usize) else { return Ok(Progress::Ended) };
+        match queue(pipe) {
+            Some(queue) => match this.queues[queue].pop_front() {
+                Some(step) => this.carry_out(&mut self.shared, step),
+                None => Ok(Progress::Held),
+            },
             None => match this.held.take() {
                 Some(Step { action: Action::SyncAll(_), .. }) => {
                     // All have come: each goes on by itself.
                     self.cores.iter_mut().for_each(|core| core.held = None);
-                    return Ok(());
+                    Ok(Progress::Synced)
                 }
-                Some(Step { action: Action::Barrier(None), .. }) => return Ok(()),
-                Some(step) => return this.hand_out(&mut self.shared, step),
+                Some(step @ Step { action: Action::Barrier(None), .. }) => Ok(Progress::Done(step)),
+                Some(step) => this.hand_out(&mut self.shared, step),
                 None => match this.walker.step()? {
-                    Some(step) => return this.hand_out(&mut self.shared, step),
+                    Some(step) => this.hand_out(&mut self.shared, step),
                     None => {
                         this.ended = true;
-                        return Ok(());
+                        Ok(Progress::Ended)
                     }
                 },
             },
-        };
-        step.map_or(Ok(()), |step| this.carry_out(&mut self.shared, step))
+        }
     }
 
     /// Runs to the end: core by core in program order, as far as flags and other cores allow.
@@ -245,55 +292,60 @@ impl Core<'_> {
         matches!(self.held, Some(Step { action: Action::SyncAll(_), .. })) && self.idle()
     }
 
-    fn hand_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<(), Fault> {
+    fn hand_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<Progress, Fault> {
         let waits = match step.action {
             Action::WaitFlag(flag) if flag.to == Pipe::S => !self.flags.contains(&flag),
             Action::Barrier(None) | Action::SyncAll(_) => true,
             _ => false,
         };
-        match queue(step.action.pipe()) {
+        let pipe = step.action.pipe();
+        match queue(pipe) {
             Some(queue) if self.queues[queue].len() < QUEUE => {
                 self.queues[queue].push_back(step);
-                Ok(())
+                Ok(Progress::Queued(pipe))
             }
             None if !waits => self.carry_out(shared, step),
             _ => {
                 self.held = Some(step);
-                Ok(())
+                Ok(Progress::Held)
             }
         }
     }
 
-    fn carry_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<(), Fault> {
-        let Shared { program, global, moved } = shared;
-        if self.local.is_empty() {
-            self.local = Memory::filled(program.local_bytes() as usize, UNDEFINED).expect("memory for a UB");
-        }
+    fn carry_out(&mut self, shared: &mut Shared<'_>, step: Step) -> Result<Progress, Fault> {
+        let Shared { program, global, moved, assumed } = shared;
         let core = self.walker.core();
         let fault = |kind: FaultKind| Fault { core, node: step.node, kind };
-        match step.action {
-            Action::SetFlag(flag) => {
-                if !self.flags.insert(flag) {
-                    return Err(fault(FaultKind::FlagSetTwice(flag)));
-                }
-            }
-            Action::WaitFlag(flag) => {
-                self.flags.remove(&flag);
-            }
-            Action::Read(ReadStep { element, from, .. }) => {
-                program.check_step(&step).map_err(fault)?;
-                let bits = read(&self.local, global, from, size_of(element) as usize).map_err(fault)?;
-                if let Action::Read(read) = &step.action {
-                    self.walker.assign(read, bits);
-                }
-                count(moved, &step.action);
-            }
-            _ => {
-                apply(program, &step, &mut self.local, global).map_err(fault)?;
-                count(moved, &step.action);
-            }
+        if assumed.is_none() && self.local.is_empty() {
+            self.local = Memory::filled(program.local_bytes() as usize, UNDEFINED).expect("memory for a UB");
         }
-        Ok(())
+        match (&step.action, assumed) {
+            (Action::SetFlag(flag), _) => {
+                if !self.flags.insert(*flag) {
+                    return Err(fault(FaultKind::FlagSetTwice(*flag)));
+                }
+            }
+            (Action::WaitFlag(flag), _) => {
+                self.flags.remove(flag);
+            }
+            (Action::Read(read), Some(random)) => {
+                let bits = read.assumed(*random).ok_or_else(|| fault(FaultKind::NoAssumption))?;
+                // Multiples of the golden ratio spread over all that is assumed.
+                *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                program.check_step(&step).map_err(fault)?;
+                self.walker.assign(read, bits);
+            }
+            (Action::Read(read), None) => {
+                program.check_step(&step).map_err(fault)?;
+                let bits =
+                    memory::read(&self.local, global, read.from, size_of(read.element) as usize).map_err(fault)?;
+                self.walker.assign(read, bits);
+            }
+            (_, Some(_)) => program.check_step(&step).map_err(fault)?,
+            (_, None) => apply(program, &step, &mut self.local, global).map_err(fault)?,
+        }
+        count(moved, &step.action);
+        Ok(Progress::Done(step))
     }
 }
 

@@ -70,37 +70,44 @@ pub enum FaultKind {
     NoAssumption,
 }
 
-impl Fault {
-    /// What happened, with the names of the program.
+impl FaultKind {
+    /// What is wrong, with the names of the program.
     #[must_use]
     pub fn describe(&self, program: &Program) -> String {
         let buffer = |id: BufferId| program.source().buffers.get(usize::from(id.0));
         let tensor = |id: TensorId| program.source().tensors.get(usize::from(id.0)).map_or("", |t| &t.name);
-        let what = match self.kind {
-            FaultKind::Field { field: Field { name, min, max, multiple }, value } => {
+        match *self {
+            Self::Field { field: Field { name, min, max, multiple }, value } => {
                 let unit = if multiple == 1 { String::new() } else { format!(" in multiples of {multiple}") };
                 format!("{name} is {value}, and takes {min} to {max}{unit}")
             }
-            FaultKind::OutsideBuffer { buffer: id, first, end } => {
+            Self::OutsideBuffer { buffer: id, first, end } => {
                 let (name, bytes) = buffer(id).map_or(("", 0), |b| (&b.name, b.bytes));
                 format!("reaches bytes {first} to {end} of {name}, of which a slot has {bytes}")
             }
-            FaultKind::OutsideTensor { tensor: id, first, end } => {
+            Self::OutsideTensor { tensor: id, first, end } => {
                 format!("reaches bytes {first} to {end} of {}, which has {}", tensor(id), program.tensor_bytes(id))
             }
-            FaultKind::MisalignedLocal { buffer: id, address, align } => {
+            Self::MisalignedLocal { buffer: id, address, align } => {
                 let name = buffer(id).map_or("", |b| &b.name);
                 format!("address {address} of the UB, in {name}, is no multiple of {align}")
             }
-            FaultKind::MisalignedGlobal { tensor: id, offset, align } => {
+            Self::MisalignedGlobal { tensor: id, offset, align } => {
                 format!("offset {offset} of {} is no multiple of {align}", tensor(id))
             }
-            FaultKind::FlagSetTwice(FlagAt { from, to, id }) => {
+            Self::FlagSetTwice(FlagAt { from, to, id }) => {
                 format!("flag {} {} {id} is set again before anybody waited for it", from.name(), to.name())
             }
-            FaultKind::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
-        };
-        format!("core {}, {}: {what}", self.core, program.locate(self.node))
+            Self::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
+        }
+    }
+}
+
+impl Fault {
+    /// What happened where, with the names of the program.
+    #[must_use]
+    pub fn describe(&self, program: &Program) -> String {
+        format!("core {}, {}: {}", self.core, program.locate(self.node), self.kind.describe(program))
     }
 }
 

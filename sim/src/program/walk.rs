@@ -82,6 +82,12 @@ impl<'p> Walker<'p> {
         &self.loops
     }
 
+    /// Whether it has come to its end.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.at >= self.program.code().len()
+    }
+
     /// What the registers hold.
     #[must_use]
     pub fn registers(&self) -> &[i64] {

@@ -1,0 +1,55 @@
+//! Bytes of the UB that an instruction touches because data say so.
+
+use std::ops::Range;
+
+use crate::program::{BLOCK, Program, VectorOp, VectorStep, size_of};
+
+/// Adds the pieces that a gather reads from its table, that a scatter writes to it, or that kept elements fill. Those outside of the slot
+/// are left out: the run reports them.
+pub(super) fn pieces(program: &Program, step: &VectorStep, local: &[u8], to: &mut Vec<Range<u64>>) {
+    let size = size_of(step.op.element());
+    match step.op {
+        VectorOp::Gather(_) => table(program, step, local, (1, 2), (step.op.lanes(), size), to),
+        VectorOp::GatherBlocks(_) => table(program, step, local, (1, 2), (8, BLOCK), to),
+        VectorOp::Scatter(_) => table(program, step, local, (0, 1), (step.op.lanes(), size), to),
+        VectorOp::GatherBits(_) => {
+            let bits = &step.operands[2];
+            let kept = (0..step.repeats).map(|repeat| {
+                let at = bits.at.address + repeat * u32::from(bits.repeat_stride) * BLOCK;
+                let lanes = local.get(at as usize..).unwrap_or(&[]).iter().take(step.op.lanes() as usize / 8);
+                let mask = lanes.rev().fold(0, |mask, byte| mask << 8 | u128::from(*byte));
+                (mask & step.active(repeat)).count_ones()
+            });
+            let (start, bytes) = (u64::from(step.operands[0].at.address), u64::from(kept.sum::<u32>() * size));
+            to.push(start..start + bytes);
+        }
+        _ => {}
+    }
+}
+
+/// Pieces of `bytes` at the offsets of an operand, `lanes` to a repeat.
+fn table(
+    program: &Program,
+    step: &VectorStep,
+    local: &[u8],
+    (table, offsets): (usize, usize),
+    (lanes, bytes): (u32, u32),
+    to: &mut Vec<Range<u64>>,
+) {
+    let (table, offsets) = (step.operands[table].at, step.operands[offsets].at);
+    let end = u64::from(program.slot(table.buffer, table.slot).end);
+    for repeat in 0..step.repeats {
+        let active = step.active(repeat);
+        for lane in (0..lanes).filter(|lane| active >> lane & 1 == 1) {
+            let at = (offsets.address + (repeat * lanes + lane) * 4) as usize;
+            let Some(offset) = local.get(at..).and_then(<[u8]>::first_chunk) else { return };
+            let start = u64::from(table.address) + u64::from(u32::from_le_bytes(*offset));
+            let piece = start..start + u64::from(bytes);
+            match to.last_mut() {
+                _ if piece.end > end => {}
+                Some(last) if last.end == piece.start => last.end = piece.end,
+                _ => to.push(piece),
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What is wrong with a program, and where.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::program::{Node, NodeId, Program, visit};
+use crate::text;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Buffers end behind the UB that the product has.
+    Capacity,
+    /// A field of an instruction has a value that it cannot take.
+    Field,
+    /// An instruction reaches beyond a slot of a buffer or a tensor.
+    Bounds,
+    /// An address is no multiple of what it must be.
+    Alignment,
+    /// Bytes are read that nobody has written.
+    Uninitialised,
+    /// Bytes of a result that nobody has written at the end.
+    Unwritten,
+    /// Two pipes of a core touch the same bytes, one of them writes, and nothing orders them.
+    PipeRace,
+    /// Two cores touch the same bytes of global memory, one of them writes, and no `sync_all` is between them.
+    CoreRace,
+    /// A flag may be set again before anybody has waited for it.
+    FlagSetTwice,
+    /// A flag is set at the end.
+    FlagLeftSet,
+    /// A pipe or a core waits for what does not come.
+    Deadlock,
+    /// Instructions of the same pipe touch the same bytes, and no barrier is between them.
+    NoBarrier,
+    /// A flag that the vendor's framework keeps for itself.
+    ReservedFlag,
+}
+
+impl Kind {
+    /// Every kind, with its name.
+    pub const ALL: [(Self, &'static str); 13] = [
+        (Self::Capacity, "capacity"),
+        (Self::Field, "field"),
+        (Self::Bounds, "bounds"),
+        (Self::Alignment, "alignment"),
+        (Self::Uninitialised, "uninitialised"),
+        (Self::Unwritten, "unwritten"),
+        (Self::PipeRace, "pipe_race"),
+        (Self::CoreRace, "core_race"),
+        (Self::FlagSetTwice, "flag_set_twice"),
+        (Self::FlagLeftSet, "flag_left_set"),
+        (Self::Deadlock, "deadlock"),
+        (Self::NoBarrier, "no_barrier"),
+        (Self::ReservedFlag, "reserved_flag"),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether a program can be right in spite of it.
+    #[must_use]
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::NoBarrier | Self::ReservedFlag)
+    }
+}
+
+/// A finding: what is wrong with one instruction, buffer or tensor, where it happened first, and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// In how many steps of all cores.
+    pub count: u64,
+    /// The first core.
+    pub core: Option<u32>,
+    /// Where the instruction stands: a line of the text, or a number where there is no text.
+    pub at: Option<String>,
+    /// The instruction.
+    pub instruction: Option<String>,
+    /// The kind of tile that it belongs to.
+    pub tile: Option<String>,
+    /// The variables of the loops around it, at the first time.
+    pub loops: Vec<(String, i64)>,
+    /// The field of the plan to blame.
+    pub field: Option<String>,
+    /// What is wrong, in words.
+    pub what: String,
+}
+
+/// Variables of the outermost loops around an instruction.
+pub(super) type Loops = [i64; 8];
+
+/// Where something is wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Site {
+    pub(super) core: Option<u32>,
+    pub(super) node: Option<NodeId>,
+    /// Variables of the loops around, outermost first.
+    pub(super) loops: Loops,
+}
+
+/// Findings in the order in which they came, one for each kind and place.
+pub(super) struct Findings<'p> {
+    program: &'p Program,
+    all: Vec<Finding>,
+    /// By kind and place: a node, or the number of a buffer or tensor.
+    known: HashMap<(Kind, Option<NodeId>, u16), usize>,
+}
+
+impl<'p> Findings<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        Self { program, all: Vec::new(), known: HashMap::new() }
+    }
+
+    /// Of an instruction. `blame` is a field that comes before the instruction's.
+    pub(super) fn add(&mut self, kind: Kind, site: &Site, blame: Option<&str>, what: impl FnOnce() -> String) {
+        self.add_of(0, kind, site, blame, what);
+    }
+
+    /// Of a buffer or a tensor, by its number.
+    pub(super) fn add_of(
+        &mut self,
+        number: u16,
+        kind: Kind,
+        site: &Site,
+        blame: Option<&str>,
+        what: impl FnOnce() -> String,
+    ) {
+        let Self { program, all, known } = self;
+        if let Some(finding) = known.get(&(kind, site.node, number)).and_then(|at| all.get_mut(*at)) {
+            finding.count += 1;
+            return;
+        }
+        known.insert((kind, site.node, number), all.len());
+        let belongs = site.node.map(|node| program.belongs(node));
+        let (tile, field) = belongs.map_or((None, None), |belongs| (belongs.tile, belongs.field));
+        let names = site.node.map_or_else(Vec::new, |node| loops(program, node));
+        all.push(Finding {
+            kind,
+            count: 1,
+            core: site.core,
+            at: site.node.map(|node| program.locate(node)),
+            instruction: site.node.map(|node| text::describe(program.source(), node)),
+            tile: tile.map(Into::into),
+            loops: names.into_iter().zip(site.loops).collect(),
+            field: blame.or(field).map(Into::into),
+            what: what(),
+        });
+    }
+
+    pub(super) fn finish(self) -> Vec<Finding> {
+        let mut all = self.all;
+        all.sort_by_key(|finding| finding.kind.is_warning());
+        all
+    }
+}
+
+/// Names of the variables of the loops around a node, outermost first.
+fn loops(program: &Program, node: NodeId) -> Vec<String> {
+    let source = program.source();
+    let mut around = Vec::new();
+    visit(&source.body, &mut |NodeId(id), found| {
+        if let Node::For(inner) = found {
+            let mut last = id;
+            visit(&inner.body, &mut |NodeId(within), _| last = id + 1 + within);
+            if id < node.0 && node.0 <= last {
+                let name = source.registers.get(usize::from(inner.var.0)).map(|register| register.name.clone());
+                around.push(name.unwrap_or_default());
+            }
+        }
+    });
+    around
+}

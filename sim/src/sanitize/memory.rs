@@ -1,0 +1,141 @@
+//! Memory of all cores as the sanitizer sees it.
+
+use std::ops::Range;
+
+use crate::program::{
+    Access, BLOCK, Instruction, Node, Place, Program, Space, Tensor, TensorId, Touch, Transfer, Write, visit,
+};
+
+use super::clock::{Now, Order};
+use super::shadow::Shadow;
+use super::state::{Conflict, Global, Local};
+
+/// What a touch of a step shows, with the first byte of each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trouble {
+    /// It reads what nobody has written.
+    pub(super) unwritten: Option<u64>,
+    /// It collides with another pipe or core.
+    pub(super) race: Option<(u64, Conflict)>,
+    /// It collides with a step of the same queue.
+    pub(super) queued: Option<(u64, Conflict)>,
+}
+
+/// The tensors. Those that are given and that nobody writes are left out.
+pub(super) struct Tensors(Vec<Option<Shadow<Global>>>);
+
+impl Tensors {
+    pub(super) fn new(program: &Program) -> Self {
+        let mut written = vec![false; program.source().tensors.len()];
+        visit(&program.source().body, &mut |_, node| {
+            let Node::Do(statement) = node else { return };
+            let to = match &statement.instruction {
+                Instruction::Store(store) => Some(&store.to),
+                Instruction::Write(Write { to: Place::Global(to), .. }) => Some(to),
+                _ => None,
+            };
+            if let Some(written) = to.and_then(|to| written.get_mut(usize::from(to.tensor.0))) {
+                *written = true;
+            }
+        });
+        let shadow = |(tensor, written): (&Tensor, bool)| {
+            let defined = tensor.role.is_given() || tensor.role.is_zeroed();
+            (written || !defined).then(|| Shadow::new(tensor.bytes(), defined))
+        };
+        Self(program.source().tensors.iter().zip(written).map(shadow).collect())
+    }
+
+    /// The first byte of a tensor that nobody has written, and how many there are.
+    pub(super) fn unwritten(&self, tensor: TensorId) -> Option<(u64, u64)> {
+        self.0.get(usize::from(tensor.0))?.as_ref()?.unwritten()
+    }
+}
+
+/// The UB of a core.
+pub(super) fn local(program: &Program) -> Shadow<Local> {
+    Shadow::new(program.local_bytes().into(), false)
+}
+
+/// Calls `row` for the pieces of a touch.
+fn rows(touch: &Touch, mut row: impl FnMut(Range<u64>)) {
+    if touch.rows > 0 && touch.pitch == u64::from(touch.bytes) {
+        return row(touch.start..touch.end());
+    }
+    for i in 0..u64::from(touch.rows) {
+        let start = touch.start + i * touch.pitch;
+        row(start..start + u64::from(touch.bytes));
+    }
+}
+
+/// Notes a touch of a step.
+pub(super) fn touch(local: &mut Shadow<Local>, tensors: &mut Tensors, now: &Now, touch: &Touch) -> Trouble {
+    let mut trouble = Trouble::default();
+    let access = touch.access;
+    match touch.space {
+        Space::Local(..) => rows(touch, |range| {
+            visit_range(local, range, access, &mut trouble, |state| state.touch(now, access));
+        }),
+        Space::Global(tensor) => {
+            if let Some(Some(shadow)) = tensors.0.get_mut(usize::from(tensor.0)) {
+                rows(touch, |range| {
+                    visit_range(shadow, range, access, &mut trouble, |state| state.touch(now, access));
+                });
+            }
+        }
+    }
+    trouble
+}
+
+/// Makes undefined what a load leaves so: what is behind each block up to a multiple of 32 bytes.
+pub(super) fn undefine_tails(local: &mut Shadow<Local>, transfer: &Transfer) {
+    let (filled, pitch) = (transfer.local_bytes(), u64::from(transfer.local_pitch()));
+    let whole = filled.next_multiple_of(BLOCK);
+    if !transfer.load || whole == filled {
+        return;
+    }
+    for block in 0..u64::from(transfer.blocks) {
+        let start = u64::from(transfer.local.address) + block * pitch;
+        local.set_written(start + u64::from(filled)..start + u64::from(whole), false);
+    }
+}
+
+/// Makes written what a step would have written, had it been carried out.
+pub(super) fn forgive(local: &mut Shadow<Local>, tensors: &mut Tensors, touch: &Touch) {
+    if touch.access == Access::Read {
+        return;
+    }
+    rows(touch, |range| match touch.space {
+        Space::Local(..) => local.set_written(range, true),
+        Space::Global(tensor) => {
+            if let Some(Some(shadow)) = tensors.0.get_mut(usize::from(tensor.0)) {
+                shadow.set_written(range, true);
+            }
+        }
+    });
+}
+
+#[inline]
+fn visit_range<S: Copy + Default>(
+    shadow: &mut Shadow<S>,
+    range: Range<u64>,
+    access: Access,
+    trouble: &mut Trouble,
+    mut one: impl FnMut(&mut S) -> Option<Conflict>,
+) {
+    shadow.visit(range, access == Access::Write, |base, written, mask, states| {
+        if access != Access::Write && *written & mask != mask && trouble.unwritten.is_none() {
+            trouble.unwritten = Some(base + u64::from((!*written & mask).trailing_zeros()));
+        }
+        if access != Access::Read {
+            *written |= mask;
+        }
+        for (i, state) in (0..).zip(states) {
+            if let Some(conflict) = one(state) {
+                let to = if conflict.order == Order::Queued { &mut trouble.queued } else { &mut trouble.race };
+                if to.is_none() {
+                    *to = Some((base + u64::from(mask.trailing_zeros()) + i, conflict));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,394 @@
+//! Follows a run.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::exec::{self, Progress, Run};
+use crate::program::{
+    Access, Action, BufferId, Fault, FaultKind, FlagAt, GlobalAt, LocalAt, NodeId, Pipe, Program, Role, Space, Step,
+    TensorId, Touch, Walker,
+};
+use crate::text;
+
+use super::by_data;
+use super::clock::{Clock, Now};
+use super::finding::{Finding, Findings, Kind, Loops, Site};
+use super::flags::Flags;
+use super::memory::{self, Tensors, Trouble};
+use super::shadow::Shadow;
+use super::state::{Conflict, Local, QUEUES};
+
+/// Flags from this one on belong to the vendor's framework.
+const RESERVED: u8 = 6;
+
+/// A step in a queue.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    /// What the scalar unit had done and waited for.
+    clock: Clock,
+    site: Site,
+}
+
+struct Core {
+    /// Steps of each pipe so far.
+    count: Clock,
+    /// What each pipe's next step comes after.
+    clocks: [Clock; 4],
+    queues: [VecDeque<Issued>; 4],
+    flags: Flags,
+    local: Shadow<Local>,
+}
+
+/// A run, and what is known of it.
+pub(super) struct Watch<'p> {
+    program: &'p Program,
+    run: Run<'p>,
+    with_data: bool,
+    cores: Vec<Core>,
+    tensors: Tensors,
+    epoch: u32,
+    findings: Findings<'p>,
+    /// Scratch.
+    pieces: Vec<Range<u64>>,
+}
+
+impl<'p> Watch<'p> {
+    pub(super) fn new(program: &'p Program, data: Option<exec::Global>) -> Self {
+        let core = |_| Core {
+            count: Clock::default(),
+            clocks: Default::default(),
+            queues: Default::default(),
+            flags: Flags::default(),
+            local: memory::local(program),
+        };
+        Self {
+            program,
+            with_data: data.is_some(),
+            run: data.map_or_else(|| Run::without_data(program, 0), |global| Run::new(program, global)),
+            cores: (0..program.source().cores).map(core).collect(),
+            tensors: Tensors::new(program),
+            epoch: 0,
+            findings: Findings::new(program),
+            pieces: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Vec<Finding>, Fault> {
+        self.capacity();
+        while !self.run.ended() {
+            let mut moved = false;
+            for core in 0..self.program.source().cores {
+                moved |= self.core(core)?;
+            }
+            if !moved {
+                self.deadlock();
+                return Ok(self.findings.finish());
+            }
+        }
+        self.left();
+        Ok(self.findings.finish())
+    }
+
+    /// Lets a core go as far as it can; whether it went anywhere.
+    fn core(&mut self, core: u32) -> Result<bool, Fault> {
+        let mut moved = false;
+        loop {
+            let mut now = false;
+            for pipe in QUEUES {
+                while self.run.ready(core, pipe) {
+                    self.queued(core, pipe)?;
+                    now = true;
+                }
+            }
+            if !now && self.run.ready(core, Pipe::S) {
+                self.scalar(core)?;
+                now = true;
+            }
+            if !now {
+                return Ok(moved);
+            }
+            moved = true;
+        }
+    }
+
+    /// The first step of a queue.
+    fn queued(&mut self, core: u32, pipe: Pipe) -> Result<(), Fault> {
+        let Some(step) = self.run.front(core, pipe).copied() else { return Ok(()) };
+        self.pieces.clear();
+        if let (Action::Vector(vector), true) = (&step.action, self.with_data) {
+            by_data::pieces(self.program, vector, self.run.local(core), &mut self.pieces);
+        }
+        let queue = &mut self.cores[core as usize].queues[pipe as usize];
+        let issued = queue.pop_front().expect("a step was handed out before it is carried out");
+        let done = self.run.advance(core, pipe);
+        match done {
+            Ok(_) | Err(Fault { kind: FaultKind::FlagSetTwice(_), .. }) => self.done(&step, core, pipe, &issued),
+            Err(fault) => self.failed(&fault, Some(&step), &issued.site)?,
+        }
+        Ok(())
+    }
+
+    /// The scalar unit.
+    fn scalar(&mut self, core: u32) -> Result<(), Fault> {
+        let done = self.run.advance(core, Pipe::S);
+        let mut site = Site { core: Some(core), node: None, loops: Loops::default() };
+        let around = self.run.walker(core).map_or(&[][..], Walker::loops);
+        for (value, state) in site.loops.iter_mut().zip(around) {
+            *value = state.value;
+        }
+        let clock = self.cores[core as usize].clocks[Pipe::S as usize];
+        let at = |node: NodeId| Issued { clock, site: Site { core: site.core, node: Some(node), loops: site.loops } };
+        match done {
+            Ok(Progress::Queued(pipe)) => {
+                let queue = &mut self.cores[core as usize].queues[pipe as usize];
+                queue.push_back(at(NodeId(0)));
+            }
+            Ok(Progress::Done(step)) => self.done(&step, core, Pipe::S, &at(step.node)),
+            Ok(Progress::Synced) => self.synced(),
+            Ok(Progress::Held) => {
+                if let Some(Step { node, action: Action::SyncAll(Some(soft)) }) = self.run.front(core, Pipe::S) {
+                    let site = at(*node).site;
+                    self.soft_sync(*soft, core, &site);
+                }
+            }
+            Ok(Progress::Ended) => {}
+            Err(fault) => self.failed(&fault, None, &at(fault.node).site)?,
+        }
+        Ok(())
+    }
+
+    /// A step that was carried out.
+    fn done(&mut self, step: &Step, core: u32, pipe: Pipe, issued: &Issued) {
+        let Self { program, with_data, cores, tensors, epoch, findings, pieces, .. } = self;
+        let site = Site { node: Some(step.node), ..issued.site };
+        let Core { count, clocks, flags, local, .. } = &mut cores[core as usize];
+        let index = count.of(pipe) + 1;
+        count.set(pipe, index);
+        clocks[pipe as usize].join(&issued.clock);
+        if pipe == Pipe::S {
+            clocks[0].set(pipe, index);
+        }
+        let clock = &mut clocks[pipe as usize];
+        #[expect(clippy::cast_possible_truncation, reason = "a program has at most 65535 cores")]
+        let now = Now { core: core as u16, pipe, index, node: step.node, epoch: *epoch, clock: *clock };
+        match &step.action {
+            Action::SetFlag(flag) => {
+                reserved(findings, *flag, &site);
+                if !flags.set(*flag, &now, site) {
+                    let what = || format!("flag {} may be set again before anybody has waited for it", name(*flag));
+                    findings.add(Kind::FlagSetTwice, &site, None, what);
+                }
+            }
+            Action::WaitFlag(flag) => clock.join(&flags.wait(*flag, &now)),
+            Action::Barrier(Some(_)) => clock.set(pipe, index),
+            Action::Barrier(None) => *clock = *count,
+            action => action.touches(|touch| {
+                let mut note = |touch: &Touch, known: bool| {
+                    let mut trouble = memory::touch(local, tensors, &now, touch);
+                    trouble.unwritten = trouble.unwritten.filter(|_| known);
+                    report(program, findings, &site, touch, &trouble);
+                };
+                if !touch.by_data {
+                    note(&touch, true);
+                } else if *with_data {
+                    for piece in &*pieces {
+                        note(&of_piece(&touch, piece), true);
+                    }
+                } else if let Space::Local(buffer, slot) = touch.space {
+                    note(&of_piece(&touch, &(touch.start..program.slot(buffer, slot).end.into())), false);
+                }
+            }),
+        }
+        if let Action::Transfer(transfer) = &step.action {
+            memory::undefine_tails(local, transfer);
+        }
+    }
+
+    /// A step that could not be carried out. What it would have written counts as written.
+    fn failed(&mut self, fault: &Fault, step: Option<&Step>, site: &Site) -> Result<(), Fault> {
+        let kind = match fault.kind {
+            FaultKind::NoAssumption => return Err(*fault),
+            FaultKind::Field { .. } => Kind::Field,
+            FaultKind::OutsideBuffer { .. } | FaultKind::OutsideTensor { .. } => Kind::Bounds,
+            FaultKind::MisalignedLocal { .. } | FaultKind::MisalignedGlobal { .. } => Kind::Alignment,
+            FaultKind::FlagSetTwice(_) => Kind::FlagSetTwice,
+        };
+        let site = Site { node: Some(fault.node), ..*site };
+        let program = self.program;
+        let blame = match fault.kind {
+            FaultKind::OutsideBuffer { buffer, .. } => field(program, buffer),
+            _ => None,
+        };
+        self.findings.add(kind, &site, blame, || fault.kind.describe(program));
+        let local = &mut self.cores[fault.core as usize].local;
+        if let Some(step) = step {
+            step.action.touches(|touch| memory::forgive(local, &mut self.tensors, &touch));
+        }
+        Ok(())
+    }
+
+    /// All cores have waited for each other.
+    fn synced(&mut self) {
+        self.epoch += 1;
+        for core in &mut self.cores {
+            core.clocks[Pipe::S as usize] = core.count;
+        }
+    }
+
+    /// The memory that a soft `sync_all` uses: a block for each core, zero at first in the workspace, undefined afterwards in the UB.
+    fn soft_sync(&mut self, (global, local): (GlobalAt, LocalAt), core: u32, site: &Site) {
+        let program = self.program;
+        let bytes = u64::from(program.source().cores) * 32;
+        let slot = program.slot(local.buffer, local.slot);
+        let start = u64::from(local.address);
+        if start + bytes > slot.end.into() {
+            let first = start.cast_signed() - i64::from(slot.start);
+            let kind = FaultKind::OutsideBuffer { buffer: local.buffer, first, end: first + bytes.cast_signed() };
+            let blame = field(program, local.buffer);
+            self.findings.add(Kind::Bounds, site, blame, || kind.describe(program));
+        }
+        if global.offset.saturating_add(bytes) > program.tensor_bytes(global.tensor) {
+            let first = global.offset.cast_signed();
+            let end = first.saturating_add(bytes.cast_signed());
+            let kind = FaultKind::OutsideTensor { tensor: global.tensor, first, end };
+            self.findings.add(Kind::Bounds, site, None, || kind.describe(program));
+        }
+        let tensor = program.source().tensors.get(usize::from(global.tensor.0));
+        if tensor.is_some_and(|tensor| tensor.role != Role::ZeroedWorkspace) {
+            let what = || "the workspace of a soft sync_all must be a zeroed workspace".into();
+            self.findings.add(Kind::Uninitialised, site, None, what);
+        }
+        self.cores[core as usize].local.set_written(start..start + bytes, false);
+    }
+
+    fn capacity(&mut self) {
+        let have = self.program.limits().ub_bytes;
+        for (id, buffer) in (0..).zip(&self.program.source().buffers) {
+            let end = buffer.address + buffer.bytes * buffer.slots;
+            if end > have {
+                let what = || format!("{} ends at byte {end} of a UB of {have}", buffer.name);
+                self.findings.add_of(id, Kind::Capacity, &Site::default(), buffer.field.as_deref(), what);
+            }
+        }
+    }
+
+    /// Nothing can go on.
+    fn deadlock(&mut self) {
+        let ended = (0..self.program.source().cores).find(|core| {
+            // A core may have come to a `sync_all` at the very end.
+            self.run.front(*core, Pipe::S).is_none() && self.run.walker(*core).is_some_and(Walker::ended)
+        });
+        for core in 0..self.program.source().cores {
+            let this = &self.cores[core as usize];
+            for (pipe, _) in Pipe::ALL {
+                let Some(step) = self.run.front(core, pipe) else { continue };
+                let site = this.queues[pipe as usize].front().map(|issued| issued.site).unwrap_or_default();
+                let site = Site { core: Some(core), node: Some(step.node), ..site };
+                match (step.action, ended) {
+                    (Action::WaitFlag(flag), _) => {
+                        let what = || format!("waits for flag {}, which nobody sets", name(flag));
+                        self.findings.add(Kind::Deadlock, &site, None, what);
+                    }
+                    (Action::SyncAll(_), Some(ended)) => {
+                        let what = || format!("waits for core {ended}, which has come to its end");
+                        self.findings.add(Kind::Deadlock, &site, None, what);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What remains at the end.
+    fn left(&mut self) {
+        for core in &self.cores {
+            for (flag, site) in core.flags.left() {
+                let what = || format!("flag {} is still set at the end", name(flag));
+                self.findings.add(Kind::FlagLeftSet, &site, None, what);
+            }
+        }
+        for (id, tensor) in (0..).zip(&self.program.source().tensors).filter(|(_, tensor)| tensor.role.is_result()) {
+            if let Some((first, count)) = self.tensors.unwritten(TensorId(id)) {
+                let what = || format!("{count} bytes of {} stay unwritten, the first is byte {first}", tensor.name);
+                self.findings.add_of(id, Kind::Unwritten, &Site::default(), None, what);
+            }
+        }
+    }
+}
+
+fn name(FlagAt { from, to, id }: FlagAt) -> String {
+    format!("{} {} {id}", from.name(), to.name())
+}
+
+fn field(program: &Program, buffer: BufferId) -> Option<&str> {
+    program.source().buffers.get(usize::from(buffer.0))?.field.as_deref()
+}
+
+fn reserved(findings: &mut Findings<'_>, flag: FlagAt, site: &Site) {
+    if flag.id >= RESERVED {
+        let what = || format!("flag {} is one that the vendor's framework keeps for itself", name(flag));
+        findings.add(Kind::ReservedFlag, site, None, what);
+    }
+}
+
+fn of_piece(touch: &Touch, piece: &Range<u64>) -> Touch {
+    let bytes = piece.end.saturating_sub(piece.start);
+    Touch {
+        start: piece.start,
+        bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+        rows: 1,
+        pitch: bytes,
+        by_data: false,
+        ..*touch
+    }
+}
+
+fn verb(access: Access, of_memory: bool) -> &'static str {
+    match access {
+        Access::Read => "reads",
+        Access::Write => "writes",
+        Access::Update if of_memory => "adds to",
+        Access::Update => "changes",
+    }
+}
+
+fn report(program: &Program, findings: &mut Findings<'_>, site: &Site, touch: &Touch, trouble: &Trouble) {
+    let source = program.source();
+    let global = matches!(touch.space, Space::Global(_));
+    let byte = |at: u64| match touch.space {
+        Space::Local(id, slot) => {
+            let within = at.saturating_sub(program.slot(id, slot).start.into());
+            let name = source.buffers.get(usize::from(id.0)).map_or("", |buffer| &buffer.name);
+            format!("byte {within} of {name}[{slot}]")
+        }
+        Space::Global(id) => {
+            format!("byte {at} of {}", source.tensors.get(usize::from(id.0)).map_or("", |tensor| &tensor.name))
+        }
+    };
+    let doing = verb(touch.access, global);
+    if let Some(at) = trouble.unwritten {
+        let what = || format!("{doing} {}, which nobody has written", byte(at));
+        findings.add(Kind::Uninitialised, site, None, what);
+    }
+    let other = |conflict: &Conflict| {
+        let (node, done) = (conflict.mark.node(), verb(conflict.access, global));
+        let line = text::describe(source, node);
+        format!("{} {done} at {}: {line}", conflict.mark.pipe().name(), program.locate(node))
+    };
+    if let Some((at, conflict)) = &trouble.race {
+        if Some(u32::from(conflict.core)) == site.core {
+            let what = || format!("{doing} {}, which {}, and nothing orders the two", byte(*at), other(conflict));
+            findings.add(Kind::PipeRace, site, None, what);
+        } else {
+            let what = || {
+                let core = conflict.core;
+                format!("{doing} {}, which core {core}'s {}, with no sync_all between", byte(*at), other(conflict))
+            };
+            findings.add(Kind::CoreRace, site, None, what);
+        }
+    }
+    if let Some((at, conflict)) = &trouble.queued {
+        let what = || format!("{doing} {}, which {}, with no barrier between", byte(*at), other(conflict));
+        findings.add(Kind::NoBarrier, site, None, what);
+    }
+}

@@ -1,0 +1,241 @@
+//! The sanitizer finds what is wrong, and nothing one byte or one step before.
+
+use ubtile_sim::product::Soc;
+use ubtile_sim::program::Program;
+use ubtile_sim::sanitize::{Finding, Kind, sanitize};
+use ubtile_sim::text::parse;
+
+const EXAMPLES: [(&str, &str); 7] = [
+    ("add_single_buffer", include_str!("../examples/add_single_buffer.tile")),
+    ("add_serial", include_str!("../examples/add_serial.tile")),
+    ("add_bypass", include_str!("../examples/add_bypass.tile")),
+    ("add_double_buffer", include_str!("../examples/add_double_buffer.tile")),
+    ("add_tail", include_str!("../examples/add_tail.tile")),
+    ("strided_copy", include_str!("../examples/strided_copy.tile")),
+    ("gather_rows", include_str!("../examples/gather_rows.tile")),
+];
+
+fn program(text: &str) -> Program {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    parse(text, &soc).unwrap_or_else(|e| panic!("{e}\n{text}")).0
+}
+
+fn findings(text: &str) -> Vec<Finding> {
+    sanitize(&program(text), None).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn kinds(text: &str) -> Vec<Kind> {
+    findings(text).iter().map(|finding| finding.kind).collect()
+}
+
+/// The kinds at t - 1, where nothing is wrong, and at t.
+#[track_caller]
+fn boundary(text: impl Fn(i64) -> String, at: i64, kind: Kind) {
+    assert_eq!(kinds(&text(at - 1)), [], "{}", text(at - 1));
+    assert_eq!(kinds(&text(at)), [kind], "{}", text(at));
+}
+
+#[test]
+fn examples_are_clean() {
+    for (name, text) in EXAMPLES {
+        assert_eq!(findings(text), [], "{name}");
+    }
+}
+
+#[test]
+fn capacity_is_the_physical_one() {
+    // 192 KiB.
+    boundary(|blocks| format!("cores 1\nub a: {}\n", 32 * blocks), 6 * 1024 + 1, Kind::Capacity);
+}
+
+#[test]
+fn bounds_of_slots_and_tensors() {
+    let head = "cores 1\ntensor x: u8[256] in\nub a: 256 field rows\nub b: 256\n";
+    boundary(|n| format!("{head}load a[0], x[0] bytes {}\n", 32 * n), 9, Kind::Bounds);
+    boundary(|n| format!("{head}load a[{}], x[0] bytes 32\n", 32 * n), 8, Kind::Bounds);
+    boundary(|n| format!("{head}load_pad a[0], x[{n}] bytes 16\n"), 241, Kind::Bounds);
+    boundary(|n| format!("{head}dup.f32 a[0], 1.0 count {n}\n"), 65, Kind::Bounds);
+    boundary(|n| format!("{head}dup.f32 a[32], 1.0 lanes {n}\n"), 57, Kind::Bounds);
+    boundary(|n| format!("{head}dup.f32 a[0]({n}, 0), 1.0 lanes 16\n"), 8, Kind::Bounds);
+    boundary(|n| format!("{head}dup.f32 a[0](1, {n}), 1.0 repeat 2 lanes 8\n"), 8, Kind::Bounds);
+    let field = findings(&format!("{head}dup.f32 a[0], 1.0 count 65\n")).remove(0).field;
+    assert_eq!(field.as_deref(), Some("rows"));
+}
+
+#[test]
+fn alignment() {
+    let head = "cores 1\ntensor x: u8[256] in\nub a: 256\n";
+    assert_eq!(kinds(&format!("{head}load_pad a[32], x[1] bytes 32\n")), []);
+    assert_eq!(kinds(&format!("{head}load_pad a[16], x[0] bytes 32\n")), [Kind::Alignment]);
+    assert_eq!(kinds(&format!("{head}dup.f32 a[4], 1.0 lanes 1\n")), [Kind::Alignment]);
+    assert_eq!(kinds(&format!("{head}write.i32 a[4], 1\n")), []);
+    assert_eq!(kinds(&format!("{head}write.i32 a[6], 1\n")), [Kind::Alignment]);
+}
+
+#[test]
+fn a_field_out_of_range() {
+    boundary(|n| format!("cores 1\nub a: 32\nlet n = {n}\ndup.f32 a[0](0, 0), 1.0 repeat n\n"), 256, Kind::Field);
+}
+
+#[test]
+fn reads_of_what_nobody_has_written() {
+    let wait = "set_flag mte2 v 0\nwait_flag mte2 v 0\n";
+    let head = format!("cores 1\ntensor x: u8[256] in\nub a: 256\nub b: 256\nload_pad a[0], x[0] bytes 20\n{wait}");
+    // The load fills 20 bytes; what is left of its block is undefined.
+    boundary(|n| format!("{head}adds.f32 b[0], a[0], 1.0 count {n}\n"), 6, Kind::Uninitialised);
+    boundary(|n| format!("{head}adds.f32 b[0], a[0], 1.0 lanes {n}\n"), 6, Kind::Uninitialised);
+    boundary(|n| format!("{head}adds.f32 b[0](1, 0), a[0](1, {n}), 1.0 repeat 2 lanes 5\n"), 1, Kind::Uninitialised);
+    assert_eq!(kinds(&format!("{head}adds.f32 b[0], a[0], 1.0 mask 0x1f\n")), []);
+    assert_eq!(kinds(&format!("{head}adds.f32 b[0], a[0], 1.0 mask 0x21\n")), [Kind::Uninitialised]);
+    // A target that is read first.
+    assert_eq!(kinds(&format!("{head}axpy.f32 b[0], a[0], 1.0 lanes 5\n")), [Kind::Uninitialised]);
+    let found = findings(&format!("{head}adds.f32 b[0], a[0], 1.0 lanes 6\n")).remove(0);
+    assert_eq!(found.what, "reads byte 20 of a[0], which nobody has written");
+    // Global memory.
+    let head = "cores 1\ntensor w: u8[64] workspace\nub a: 64\n";
+    assert_eq!(kinds(&format!("{head}load a[0], w[0] bytes 32\n")), [Kind::Uninitialised]);
+    assert_eq!(kinds(&format!("{}load a[0], w[0] bytes 32\n", head.replace("work", "zeroed work"))), []);
+}
+
+#[test]
+fn results_are_written_to_the_last_byte() {
+    let text = |n| {
+        format!(
+            "cores 1\ntensor z: u8[71] out\nub a: 96\ndup.f32 a[0], 0.0 lanes 24\nset_flag v mte3 0\nwait_flag v mte3 0\nstore_pad z[0], a[0] bytes {n}\n"
+        )
+    };
+    assert_eq!(kinds(&text(71)), []);
+    assert_eq!(findings(&text(70))[0].what, "1 bytes of z stay unwritten, the first is byte 70");
+}
+
+#[test]
+fn pipes_that_nothing_orders() {
+    let head = "cores 1\ntensor x: u8[256] in\nub a: 256\nub b: 256\ndup.f32 b[0], 0.0\n";
+    let load = "load a[0], x[0] bytes 64\n";
+    let wait = "set_flag mte2 v 0\nwait_flag mte2 v 0\n";
+    let read = |n| format!("adds.f32 b[0], a[0], 1.0 lanes {n}\n");
+    assert_eq!(kinds(&format!("{head}{load}{wait}barrier v\n{}", read(16))), []);
+    assert_eq!(kinds(&format!("{head}barrier v\n{load}{}", read(16))), [Kind::PipeRace]);
+    // What is set too early orders nothing behind it.
+    assert_eq!(
+        kinds(&format!("{head}set_flag mte2 v 0\n{load}wait_flag mte2 v 0\nbarrier v\n{}", read(16))),
+        [Kind::PipeRace]
+    );
+    // A barrier of one pipe is none between two; one of all is.
+    assert_eq!(kinds(&format!("{head}{load}barrier mte2\nbarrier v\n{}", read(16))), [Kind::PipeRace]);
+    assert_eq!(kinds(&format!("{head}{load}barrier all\n{}", read(16))), []);
+    // A write over what another pipe may still read, where both meet in one element.
+    let over = |n| format!("{head}{load}barrier all\n{}load_pad a[{n}], x[0] bytes 4\n", read(8));
+    assert_eq!(kinds(&over(32)), []);
+    assert_eq!(kinds(&over(0)), [Kind::PipeRace]);
+    // Lanes that are off are not touched.
+    let masked = |mask| format!("{head}barrier all\ndup.f32 a[0], 1.0 mask {mask}\nwrite.f32 a[8], 1.0\n");
+    assert_eq!(kinds(&masked("0xb")), []);
+    assert_eq!(kinds(&masked("0xf")), [Kind::PipeRace]);
+    let counted = |n| format!("{head}barrier all\ndup.f32 a[0], 1.0 count {n}\nwrite.f32 a[8], 1.0\n");
+    boundary(counted, 3, Kind::PipeRace);
+    let strided = |n| format!("{head}barrier all\ndup.f32 a[0]({n}, 0), 1.0 lanes 16\nwrite.f32 a[64], 1.0\n");
+    boundary(strided, 2, Kind::PipeRace);
+}
+
+#[test]
+fn the_scalar_unit_hands_out_in_order() {
+    let head = "cores 1\ntensor z: i32[8] out\nub a: 32\n";
+    let fill = "for i in 0..8 {\n  write.i32 a[4*i], 7\n}\n";
+    assert_eq!(kinds(&format!("{head}{fill}store z[0], a[0] bytes 32\n")), []);
+    let late = format!("{head}{fill}store z[0], a[0] bytes 32\nwrite.i32 a[28], 8\n");
+    let found = findings(&late).remove(0);
+    assert_eq!((found.kind, found.at.as_deref()), (Kind::PipeRace, Some("line 8, column 1")));
+    assert!(found.what.contains("mte3 reads at line 7"), "{}", found.what);
+    let waits = "set_flag mte3 s 0\nwait_flag mte3 s 0\n";
+    assert_eq!(kinds(&late.replace("bytes 32\n", &format!("bytes 32\n{waits}"))), []);
+}
+
+#[test]
+fn global_memory_of_one_core() {
+    let head = "cores 1\ntensor z: u8[64] zeroed out\nub a: 64\nub b: 64\ndup.f32 a[0], 0.0 lanes 16\nset_flag v mte3 0\nwait_flag v mte3 0\n";
+    let text = |at| format!("{head}store z[0], a[0] bytes 32\nload b[0], z[{at}] bytes 32\n");
+    assert_eq!(kinds(&text(32)), []);
+    assert_eq!(kinds(&text(0)), [Kind::PipeRace]);
+    assert_eq!(kinds(&text(0).replace("load", "set_flag mte3 mte2 0\nwait_flag mte3 mte2 0\nload")), []);
+}
+
+#[test]
+fn cores_that_nothing_orders() {
+    let head = "cores 2\ntensor z: u8[96] zeroed out\nub a: 64\ndup.f32 a[0], 0.0 lanes 16\nbarrier all\n";
+    boundary(|n| format!("{head}store_pad z[{}*core], a[0] bytes 33\n", 34 - n), 2, Kind::CoreRace);
+    let store = "store z[0], a[0] bytes 32";
+    assert_eq!(kinds(&format!("{head}{store} add.f32\n")), []);
+    assert_eq!(kinds(&format!("{head}if core == 0 {{\n{store}\n}} else {{\n{store} add.f32\n}}\n")), [Kind::CoreRace]);
+    let exchange = |between: &str| {
+        format!("{head}store z[32*core], a[0] bytes 32\nbarrier all\n{between}load a[0], z[32 - 32*core] bytes 32\n")
+    };
+    // The load of core 0 and the store of core 1, the load of core 1 and the store of core 0.
+    assert_eq!(kinds(&exchange("")), [Kind::CoreRace; 2]);
+    assert_eq!(kinds(&exchange("sync_all hard\n")), []);
+    // Reads do not collide, whoever reads; a write collides with any of them.
+    let reads =
+        format!("{head}load a[0], z[0] bytes 32\nif core == 1 {{\nbarrier all\nstore z[0], a[0] bytes 32\n}}\n");
+    assert_eq!(kinds(&reads), [Kind::CoreRace]);
+    assert_eq!(kinds(&reads.replace("store z[0]", "store z[32]")), []);
+}
+
+#[test]
+fn soft_synchronisation_needs_its_memory() {
+    let text = |cores: u32, role, bytes| {
+        format!("cores {cores}\ntensor w: u8[64] {role}\nub s: {bytes}\nsync_all soft w[0], s[0]\n")
+    };
+    assert_eq!(kinds(&text(2, "zeroed workspace", 64)), []);
+    assert_eq!(kinds(&text(2, "zeroed workspace", 32)), [Kind::Bounds]);
+    assert_eq!(kinds(&text(2, "workspace", 64)), [Kind::Uninitialised]);
+    assert_eq!(kinds(&text(3, "zeroed workspace", 96)), [Kind::Bounds]);
+}
+
+#[test]
+fn flags() {
+    let set = "set_flag v mte2 0\n";
+    let wait = "wait_flag v mte2 0\n";
+    let head = "cores 1\n";
+    assert_eq!(kinds(&format!("{head}{set}{wait}")), []);
+    assert_eq!(kinds(&format!("{head}{set}")), [Kind::FlagLeftSet]);
+    assert_eq!(kinds(&format!("{head}{wait}")), [Kind::Deadlock]);
+    // Only in one order of the pipes.
+    assert_eq!(kinds(&format!("{head}{set}{wait}{set}{wait}")), [Kind::FlagSetTwice]);
+    let back = "set_flag mte2 v 0\nwait_flag mte2 v 0\n";
+    assert_eq!(kinds(&format!("{head}{set}{wait}{back}{set}{wait}")), []);
+    // 6 and 7 belong to the vendor's framework.
+    boundary(|n| format!("{head}set_flag v mte2 {n}\nwait_flag v mte2 {n}\n"), 6, Kind::ReservedFlag);
+}
+
+#[test]
+fn deadlock_across_cores() {
+    let text = |cores| format!("cores 2\nif core < {cores} {{\nsync_all hard\n}}\n");
+    assert_eq!(kinds(&text(2)), []);
+    let found = findings(&text(1)).remove(0);
+    assert_eq!((found.kind, found.core), (Kind::Deadlock, Some(0)));
+    assert_eq!(found.what, "waits for core 1, which has come to its end");
+}
+
+#[test]
+fn a_queue_needs_a_barrier_between_what_depends() {
+    let text =
+        |between: &str| format!("cores 1\nub a: 256\nub b: 256\ndup.f32 a[0], 0.0\n{between}abs.f32 b[0], a[0]\n");
+    assert_eq!(kinds(&text("barrier v\n")), []);
+    let found = findings(&text("")).remove(0);
+    assert!(found.kind == Kind::NoBarrier && found.kind.is_warning());
+    assert_eq!(
+        found.what,
+        "reads byte 0 of a[0], which v writes at line 4, column 1: dup.f32 a[0], 0.0, with no barrier between"
+    );
+}
+
+#[test]
+fn findings_say_where() {
+    let text = EXAMPLES[1].1.replace("    wait_flag v mte3 0\n", "").replace("    set_flag v mte3 0\n", "");
+    let found = findings(&text);
+    let store = found.iter().find(|f| f.instruction.as_ref().is_some_and(|line| line.starts_with("store"))).unwrap();
+    assert_eq!((store.kind, store.core, store.tile.as_deref()), (Kind::PipeRace, Some(0), Some("add")));
+    assert_eq!((store.field.as_deref(), &store.loops[..]), (Some("tiles"), &[("i".to_string(), 0)][..]));
+    // 8 cores, 4 tiles.
+    assert_eq!(store.count, 32);
+}

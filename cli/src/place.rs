@@ -30,6 +30,8 @@ pub(crate) struct OnSoc {
     pub(crate) soc: Soc,
     /// Whose rules hold.
     pub(crate) product: Product,
+    /// The edition whose rules hold.
+    pub(crate) edition: Edition,
     /// As the native scheme sees it.
     pub(crate) spec: TargetSpec,
     /// As the vendor's tilings and aclnn see it.
@@ -37,29 +39,32 @@ pub(crate) struct OnSoc {
 }
 
 impl Place {
-    /// The machines that the options ask for; several for `--product all`.
-    pub(crate) fn all(args: &PlaceArgs, threads: NonZeroUsize) -> Result<Vec<Self>, Error> {
+    /// The product lines that `--product all` stands for.
+    pub(crate) fn lines(args: &PlaceArgs) -> Result<impl Iterator<Item = Products>, Error> {
+        if args.soc.is_some() || args.target.is_some() {
+            return Err(Error::Usage("--product all brings its own machines: leave --soc and --target out".into()));
+        }
+        Ok(Product::ALL.into_iter().map(Products::One))
+    }
+
+    /// The machine that the options ask for.
+    pub(crate) fn one(args: &PlaceArgs, threads: NonZeroUsize) -> Result<Self, Error> {
         let settings = Settings::new(args)?;
         let on_soc = |soc, product| Ok(Self::Soc(Box::new(OnSoc::new(soc, product, args, &settings)?)));
         match (&args.soc, &args.target, args.product) {
-            (Some(_), _, Some(Products::All)) | (_, Some(_), Some(Products::All)) => {
-                Err(Error::Usage("--product all brings its own machines: leave --soc and --target out".into()))
-            }
-            (None, None, Some(Products::All)) => {
-                Product::ALL.into_iter().map(|product| on_soc(soc(Soc::usual(product))?, Some(product))).collect()
-            }
+            (.., Some(Products::All)) => Err(Error::Usage("--product all is no machine".into())),
             (Some(name), _, product) => {
                 let product = product.and_then(|p| if let Products::One(p) = p { Some(p) } else { None });
-                Ok(vec![on_soc(soc(name)?, product)?])
+                on_soc(soc(name)?, product)
             }
-            (None, None, Some(Products::One(product))) => Ok(vec![on_soc(soc(Soc::usual(product))?, Some(product))?]),
+            (None, None, Some(Products::One(product))) => on_soc(soc(Soc::usual(product))?, Some(product)),
             (None, target, _) => {
                 let name = target.as_deref().unwrap_or(HOST);
                 settings.no_soc()?;
                 let known = TargetSpec::from_name(name).filter(|_| name != HOST);
                 let mut spec = known.unwrap_or(TargetSpec::host(threads.get()));
                 spec.cores = args.cores.map_or(spec.cores, NonZeroUsize::get);
-                Ok(vec![Self::Target { name: name.into(), spec }])
+                Ok(Self::Target { name: name.into(), spec })
             }
         }
     }
@@ -132,7 +137,7 @@ impl OnSoc {
             device.ub_bytes = settings.ub_bytes.unwrap_or(device.ub_bytes);
             device.deterministic = settings.deterministic.unwrap_or(false);
         }
-        Ok(Self { soc, product, spec, device })
+        Ok(Self { soc, product, edition: args.edition, spec, device })
     }
 }
 

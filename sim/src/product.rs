@@ -19,6 +19,7 @@ mod graded;
 mod instructions;
 mod kinds;
 mod memory;
+mod model_hash;
 mod parts;
 mod reader;
 mod sources;

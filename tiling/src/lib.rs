@@ -47,11 +47,15 @@ pub use contract::{Attribute, EarlySuccess, TensorSlot};
 pub use dtype::{Dtype, can_cast};
 pub use error::{ContractError, PlanError};
 pub use operator::{Operator, Tensor};
-pub use plan::{Bound, Choice, Phase, Price, Problem, Staging, TilingPlan, plan};
+pub use plan::{Bound, Choice, Larger, Phase, Price, Problem, Staging, TilingPlan, plan};
 pub use product::{Edition, Editions, Product};
 pub use shape::{Dims, MAX_RANK, TensorDesc, TooManyDims};
 pub use status::Status;
-pub use support::{Cell, EditionRule, Limit, Route, Row, Subject, Support, edition_rules, support, support_table};
+pub use support::{
+    Cell, EditionRule, Limit, Measure, Route, Row, Subject, Support, edition_rules, support, support_table,
+};
 pub use target::{Capabilities, Dtypes, PlanOptions, TargetSpec};
-pub use vendor::{Field, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan};
+pub use vendor::{
+    Change, Field, Neighbour, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan, vendor_plan_in,
+};
 pub use workspace::{ALIGN, Region, Workspace};

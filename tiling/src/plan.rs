@@ -39,8 +39,31 @@ pub struct Choice {
     pub limit: usize,
     /// How much of the limit the value uses.
     pub used: usize,
-    /// The nearest legal other value; `None` where there is no other.
+    /// The nearest smaller value that is legal; `None` where there is none.
     pub alternative: Option<usize>,
+    /// The next larger value and what it takes.
+    pub larger: Larger,
+}
+
+/// The next larger value of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Larger {
+    /// The value.
+    pub value: usize,
+    /// What holds it.
+    pub bound: Bound,
+    /// That bound's limit, in its unit.
+    pub limit: usize,
+    /// How much of it the value takes; at most `limit` where the value is legal.
+    pub needs: usize,
+}
+
+impl Larger {
+    /// By how much it breaks the bound; 0 where it is legal.
+    #[must_use]
+    pub const fn over(&self) -> usize {
+        self.needs.saturating_sub(self.limit)
+    }
 }
 
 impl Choice {
@@ -122,14 +145,25 @@ impl Common {
         Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY }
     }
 
-    /// Why a tile has so many of something of which there are `most`, where it takes `bytes` of local memory.
-    pub(crate) fn tile_choice(&self, name: &'static str, value: usize, most: usize, bytes: Option<usize>) -> Choice {
-        let (bound, limit, used) = if value >= most {
-            (Bound::Work, most, value)
+    /// Why a tile has so many of something of which there are `most`, where so many take `bytes` of local memory.
+    pub(crate) fn tile_choice(
+        &self,
+        name: &'static str,
+        value: usize,
+        most: usize,
+        bytes: impl Fn(usize) -> Option<usize>,
+    ) -> Choice {
+        let local = self.target.local_bytes;
+        let bytes = |n| bytes(n).unwrap_or(usize::MAX);
+        let (bound, limit, used) =
+            if value >= most { (Bound::Work, most, value) } else { (Bound::LocalBytes, local, bytes(value)) };
+        let larger = if value >= most {
+            one_more(value, bound)
         } else {
-            (Bound::LocalBytes, self.target.local_bytes, bytes.unwrap_or(usize::MAX))
+            let more = value.saturating_add(1);
+            Larger { value: more, bound, limit, needs: bytes(more) }
         };
-        Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
+        Choice { name, value, bound, limit, used, alternative: one_less(value), larger }
     }
 
     /// A size of a tile that a caller asks for, if there are as many and `bytes` of it fit the local memory.
@@ -169,11 +203,22 @@ impl Common {
     /// Why there are so many shares.
     pub(crate) fn block_dim_choice(&self) -> Choice {
         let Self { block_dim, target, .. } = *self;
-        let (bound, limit) =
-            if block_dim == target.cores { (Bound::Cores, target.cores) } else { (Bound::Work, block_dim) };
-        let alternative = block_dim.checked_sub(1).filter(|&less| less > 0);
-        Choice { name: "block_dim", value: block_dim, bound, limit, used: block_dim, alternative }
+        let on_all = block_dim == target.cores;
+        let (bound, limit) = if on_all { (Bound::Cores, target.cores) } else { (Bound::Work, block_dim) };
+        let (alternative, larger) = (one_less(block_dim), one_more(block_dim, bound));
+        Choice { name: "block_dim", value: block_dim, bound, limit, used: block_dim, alternative, larger }
     }
+}
+
+/// One less than `value`, unless that is nothing.
+pub(crate) fn one_less(value: usize) -> Option<usize> {
+    value.checked_sub(1).filter(|&less| less > 0)
+}
+
+/// One more than `value` where that is all that a bound lets be.
+pub(crate) const fn one_more(value: usize, bound: Bound) -> Larger {
+    let more = value.saturating_add(1);
+    Larger { value: more, bound, limit: value, needs: more }
 }
 
 /// Cuts `items` into `parts` contiguous runs whose lengths differ by at most one, the longer ones first; run `i` as

@@ -50,6 +50,17 @@ impl fmt::Display for Limit {
     }
 }
 
+/// How much of a limit a problem uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// What is measured.
+    pub name: &'static str,
+    /// How much there is of it.
+    pub used: usize,
+    /// How much there may be.
+    pub limit: usize,
+}
+
 /// A cell of the table: what the vendor says of an operator's dtype on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {

@@ -3,10 +3,18 @@
 //! For reports and for the simulator's vendor programs only; kernels run native plans. What the formulas are and where they
 //! come from is in each operator's file. A product without a published tiling has no [`VendorPlan`].
 
+use crate::plan::{one_less, one_more};
 use crate::{Bound, Choice, Dtype, Operator, PlanError, Problem, Region};
+use factor::Factor;
 
+pub use error::VendorError;
+pub use key::{Change, Neighbour};
+
+mod error;
+mod factor;
 pub(crate) mod grid_sampler_2d_backward;
 pub(crate) mod im2col_backward;
+mod key;
 pub(crate) mod max_unpool2d_backward;
 pub(crate) mod replication_pad2d_backward;
 
@@ -41,37 +49,6 @@ pub struct Field {
     pub value: usize,
 }
 
-/// How many elements the vendor works on at a time, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Factor {
-    /// The field of the tiling data that holds it.
-    pub(crate) name: &'static str,
-    /// Elements.
-    pub(crate) value: usize,
-    /// It is a multiple of so many.
-    pub(crate) step: usize,
-    /// Bytes of the unified buffer that `step` elements take.
-    pub(crate) step_bytes: usize,
-    /// Bytes that it takes beside them: what is reserved, the tiling object, vectors of channels.
-    pub(crate) beside: usize,
-    /// Bytes of the unified buffer.
-    pub(crate) limit: usize,
-}
-
-impl Factor {
-    /// Bytes of the unified buffer that `elements` take.
-    fn bytes(&self, elements: usize) -> usize {
-        let steps = elements.div_ceil(self.step.max(1));
-        steps.saturating_mul(self.step_bytes).saturating_add(self.beside)
-    }
-
-    fn choice(&self) -> Choice {
-        let Self { name, value, step, limit, .. } = *self;
-        let alternative = value.checked_sub(step).filter(|&less| less > 0);
-        Choice { name, value, bound: Bound::LocalBytes, limit, used: self.bytes(value), alternative }
-    }
-}
-
 /// The most fields that a tiling has.
 const MAX_FIELDS: usize = 24;
 
@@ -86,53 +63,12 @@ pub struct VendorPlan {
     count: usize,
     block_bound: Bound,
     factors: [Option<Factor>; 2],
+    /// Why it has its key.
+    rule: &'static str,
+    neighbours: [Option<Neighbour>; key::MOST],
     /// What it keeps in the workspace beside the system's part.
     kept: &'static str,
     phases: &'static [&'static str],
-}
-
-/// Why there is no vendor tiling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VendorError {
-    /// No tiling is published for the operator on this generation.
-    NotPublished {
-        /// The operator.
-        operator: Operator,
-        /// The generation.
-        arch: VendorArch,
-    },
-    /// The dtype has no AI Core kernel there.
-    NoKernel {
-        /// The operator.
-        operator: Operator,
-        /// The dtype.
-        dtype: Dtype,
-    },
-    /// Beyond this many channels the AICPU takes over.
-    Channels {
-        /// Channels there are.
-        got: usize,
-        /// Channels the kernel takes.
-        most: usize,
-    },
-    /// A padding that the AI Core kernel does not take.
-    Padding {
-        /// The padding.
-        got: isize,
-        /// The largest it takes.
-        most: isize,
-    },
-    /// The unified buffer does not hold one tile: the vendor's tiling fails (561002).
-    UbInsufficient {
-        /// Bytes of the unified buffer.
-        got: usize,
-        /// Bytes it would take.
-        want: usize,
-    },
-    /// The problem is solved without a kernel: an empty tensor, or nothing wanted.
-    NoWork,
-    /// Sizes beyond what the vendor's tiling counts.
-    TooLarge,
 }
 
 impl VendorArch {
@@ -146,36 +82,6 @@ impl VendorArch {
     }
 }
 
-impl core::fmt::Display for VendorError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NotPublished { operator, arch } => {
-                write!(f, "the vendor has published no tiling of {} for {}", operator.vendor_name(), arch.name())
-            }
-            Self::NoKernel { operator, dtype } => {
-                write!(f, "the vendor runs {} in {dtype} on the AICPU: there is no tiling", operator.vendor_name())
-            }
-            Self::Channels { got, most } => {
-                write!(f, "the vendor runs {got} channels on the AICPU: its AI Core kernel takes up to {most}")
-            }
-            Self::Padding { got, most } => {
-                write!(f, "the vendor runs a padding of {got} on the AICPU: its AI Core kernel takes 0 to {most}")
-            }
-            Self::UbInsufficient { got, want } => {
-                let short = want.saturating_sub(*got);
-                write!(
-                    f,
-                    "the unified buffer of {got} bytes does not hold one tile, which takes {want} bytes: {short} more"
-                )
-            }
-            Self::NoWork => f.write_str("nothing is computed: the vendor launches no kernel"),
-            Self::TooLarge => f.write_str("the sizes are beyond what the vendor's tiling counts"),
-        }
-    }
-}
-
-impl core::error::Error for VendorError {}
-
 impl VendorPlan {
     fn new(operator: Operator, tiling_key: usize, block_dim: usize, workspace_bytes: usize) -> Self {
         let none = Field { name: "", value: 0 };
@@ -188,6 +94,8 @@ impl VendorPlan {
             count: 0,
             block_bound: Bound::Work,
             factors: [None; 2],
+            rule: "",
+            neighbours: [None; key::MOST],
             kept: "",
             phases: &["compute"],
         }
@@ -202,6 +110,12 @@ impl VendorPlan {
     /// Says why there are so many cores, and how many elements are worked on at a time.
     fn because(mut self, block_bound: Bound, factors: [Option<Factor>; 2]) -> Self {
         (self.block_bound, self.factors) = (block_bound, factors);
+        self
+    }
+
+    /// Says what decides the key, and what would give another.
+    fn keyed(mut self, rule: &'static str, neighbours: [Option<Neighbour>; key::MOST]) -> Self {
+        (self.rule, self.neighbours) = (rule, neighbours);
         self
     }
 
@@ -223,6 +137,17 @@ impl VendorPlan {
     #[must_use]
     pub const fn tiling_key(&self) -> usize {
         self.tiling_key
+    }
+
+    /// What decided that, in a few words.
+    #[must_use]
+    pub const fn key_rule(&self) -> &'static str {
+        self.rule
+    }
+
+    /// The keys that one change would give instead.
+    pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> + use<> {
+        self.neighbours.into_iter().flatten()
     }
 
     /// Cores that are launched.
@@ -262,8 +187,8 @@ impl VendorPlan {
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let (value, bound) = (self.block_dim, self.block_bound);
-        let alternative = value.checked_sub(1).filter(|&less| less > 0);
-        let block_dim = Choice { name: "block_dim", value, bound, limit: value, used: value, alternative };
+        let (alternative, larger) = (one_less(value), one_more(value, bound));
+        let block_dim = Choice { name: "block_dim", value, bound, limit: value, used: value, alternative, larger };
         core::iter::once(block_dim).chain(self.factors.into_iter().flatten().map(|factor| factor.choice()))
     }
 
@@ -301,16 +226,38 @@ impl VendorPlan {
     }
 }
 
-/// The vendor's tiling of a problem.
+/// The vendor's tiling of a problem, as its kernel for the problem's own dtype has it.
+///
+/// Whether the vendor's library sends the problem there is another question: [`Problem::vendor_route`].
 ///
 /// # Errors
-/// [`VendorError`] where the vendor has none, or runs the problem elsewhere.
+/// [`VendorError`] where the vendor has no kernel or tiling, or its tiling fails.
 pub fn vendor_plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    vendor_plan_in(problem, problem.dtype(), machine)
+}
+
+/// The vendor's tiling for a caller who converts all tensors to `dtype` first, as the vendor's library does with BF16 for
+/// replication padding.
+///
+/// # Errors
+/// Those of [`vendor_plan`].
+pub fn vendor_plan_in(problem: &Problem, dtype: Dtype, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    if problem.early_success().is_some() {
+        return Err(VendorError::NoWork);
+    }
     match problem {
-        Problem::GridSampler2dBackward(p) => grid_sampler_2d_backward::plan(p, machine),
-        Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::plan(p, machine),
-        Problem::ReplicationPad2dBackward(p) => replication_pad2d_backward::plan(p, machine),
-        Problem::Im2colBackward(p) => im2col_backward::plan(p, machine),
+        Problem::GridSampler2dBackward(p) => {
+            grid_sampler_2d_backward::plan(&crate::grid_sampler_2d_backward::Geometry { dtype, ..**p }, machine)
+        }
+        Problem::MaxUnpool2dBackward(p) => {
+            max_unpool2d_backward::plan(&crate::max_unpool2d_backward::Geometry { dtype, ..**p }, machine)
+        }
+        Problem::ReplicationPad2dBackward(p) => {
+            replication_pad2d_backward::plan(&crate::replication_pad2d_backward::Geometry { dtype, ..**p }, machine)
+        }
+        Problem::Im2colBackward(p) => {
+            im2col_backward::plan(&crate::im2col_backward::Geometry { dtype, ..**p }, machine)
+        }
     }
 }
 

@@ -3,18 +3,20 @@
 mod aclnn;
 mod calls;
 mod chart;
+mod decisions;
 mod make;
 mod means;
 mod report;
 mod text;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::args::{Attributes, PlanArgs, Products};
+use crate::args::{Attributes, PlaceArgs, PlanArgs, Products};
 use crate::error::Error;
 use crate::files;
 use crate::output::{self, Format, Report};
-use crate::place::Place;
+use crate::place::{Place, Settings};
 use crate::problem::Known;
 use crate::progress::Progress;
 use crate::tensors::Input;
@@ -32,11 +34,15 @@ pub(crate) fn run(attributes: &Attributes, args: &PlanArgs, format: Format) -> R
     };
     let place = &args.place;
     let compare = place.product == Some(Products::All);
+    let threads = Threads::available().0;
     let plans = {
         let _progress = Progress::new(format!("planning {operator}"));
-        let places = Place::all(place, Threads::available().0)?;
-        let plans = places.iter().map(|at| make::make(attributes, &known, at, place, compare));
-        plans.collect::<Result<Vec<_>, _>>()?
+        if compare {
+            Settings::new(place)?;
+            of_every_product(attributes, &known, place, threads)?
+        } else {
+            vec![make::make(attributes, &known, &Place::one(place, threads)?, place, false)?]
+        }
     };
     if let Some(folder) = &place.output {
         save(folder, &plans, compare)?;
@@ -44,6 +50,36 @@ pub(crate) fn run(attributes: &Attributes, args: &PlanArgs, format: Format) -> R
     match plans.as_slice() {
         [plan] if !compare => output::print(format, plan),
         plans => output::print_all(format, plans, &text::comparison(plans)),
+    }
+}
+
+/// The plans of all product lines. A line that cannot do what the options ask for says so in its place; if none can, that is
+/// an error.
+fn of_every_product(
+    attributes: &Attributes,
+    known: &Known,
+    args: &PlaceArgs,
+    threads: NonZeroUsize,
+) -> Result<Vec<Plan>, Error> {
+    let (mut plans, mut planned, mut first_error) = (Vec::new(), 0, None);
+    for product in Place::lines(args)? {
+        let args = PlaceArgs { product: Some(product), ..args.clone() };
+        let plan = Place::one(&args, threads).and_then(|place| make::make(attributes, known, &place, &args, true));
+        match plan {
+            Ok(plan) => {
+                planned += usize::from(plan.supported);
+                plans.push(plan);
+            }
+            Err(why) => {
+                let plain = PlaceArgs { cores: None, set: Vec::new(), ..args };
+                plans.push(make::refused(attributes, known, &Place::one(&plain, threads)?, &plain, &why)?);
+                first_error.get_or_insert(why);
+            }
+        }
+    }
+    match first_error {
+        Some(error) if planned == 0 => Err(error),
+        _ => Ok(plans),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The machine that a graph is for.
 
-use ubtile_tiling::{Edition, Problem, Product, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan};
+use ubtile_tiling::{
+    Dtype, Edition, Problem, Product, VendorArch, VendorError, VendorMachine, VendorPlan, vendor_plan_in,
+};
 
 use crate::product::{Soc, Unknown};
 
@@ -50,13 +52,13 @@ impl Device {
         Some(VendorMachine { arch: arch?, vector_cores: cores, ub_bytes, deterministic })
     }
 
-    /// The vendor's tiling, where there is a published one.
+    /// The vendor's tiling for tensors of `dtype`, where there is a published one.
     ///
     /// # Errors
     /// The tiling fails.
-    pub(super) fn tiling(&self, problem: &Problem) -> Result<Option<VendorPlan>, VendorError> {
+    pub(super) fn tiling(&self, problem: &Problem, dtype: Dtype) -> Result<Option<VendorPlan>, VendorError> {
         let Some(machine) = self.machine() else { return Ok(None) };
-        match vendor_plan(problem, &machine) {
+        match vendor_plan_in(problem, dtype, &machine) {
             Ok(plan) => Ok(Some(plan)),
             Err(VendorError::NotPublished { .. }) => Ok(None),
             Err(error) => Err(error),

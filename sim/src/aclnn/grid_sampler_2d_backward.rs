@@ -27,7 +27,7 @@ pub(super) fn build(b: &mut Builder, p: &Problem, device: &Device) -> Result<(),
     input = b.cast("input", input, bytes(&image, size), widens);
     grid = b.cast("grid", grid, bytes(&points, size), widens);
 
-    let tiling = if on_ai_core { device.tiling(&AnyProblem::GridSampler2dBackward(*p))? } else { None };
+    let tiling = if on_ai_core { device.tiling(&AnyProblem::GridSampler2dBackward(*p), p.dtype)? } else { None };
     let channels_last =
         tiling.is_some_and(|plan| device.arch == Some(VendorArch::Dav2201) || plan.tiling_key() >= FIRST_CHANNELS_LAST);
     if channels_last {

@@ -31,7 +31,7 @@ pub(super) fn build(b: &mut Builder, p: &Problem, device: &Device) -> Result<(),
         columns = b.layout("TransData", "grad_output", columns, bytes(&shape, size));
     }
     let made = if blocked { bytes(&image_blocked, computed) } else { bytes(&image, computed) };
-    let tiling = device.tiling(&AnyProblem::Im2colBackward(*p))?;
+    let tiling = device.tiling(&AnyProblem::Im2colBackward(*p), p.dtype)?;
     let [mut out] = b.kernel("Col2im", &[columns], [("out", made)]);
     if let Some(plan) = tiling {
         b.workspace("kernel workspace", plan.kernel_workspace_bytes() as u64);

@@ -13,7 +13,7 @@ pub(super) fn build(b: &mut Builder, p: &Problem, device: &Device) -> Result<(),
     let gathered = if b.inside().casts { p.out_dtype } else { p.dtype };
     let inputs = [Tensor::GradOutput, Tensor::Indices].map(|tensor| b.input(p.slot(tensor)));
     let tiling = match b.route() {
-        Route::AiCore => device.tiling(&AnyProblem::MaxUnpool2dBackward(*p))?,
+        Route::AiCore => device.tiling(&AnyProblem::MaxUnpool2dBackward(*p), p.dtype)?,
         Route::Aicpu => None,
     };
     let [out] = b.kernel("GatherElements", &inputs, [("gathered", bytes(&pooled, gathered.size()))]);

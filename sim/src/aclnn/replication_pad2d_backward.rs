@@ -21,7 +21,7 @@ pub(super) fn build(b: &mut Builder, p: &Problem, device: &Device) -> Result<(),
     let grad_output = b.cast("grad_output", grad_output, bytes(&padded, computed.size()), widens);
     let name = if device.arch == Some(VendorArch::Dav2201) { "PadV3GradReplicate" } else { "PadV3Grad" };
     let tiling = match b.route() {
-        Route::AiCore => device.tiling(&AnyProblem::ReplicationPad2dBackward(*p))?,
+        Route::AiCore => device.tiling(&AnyProblem::ReplicationPad2dBackward(*p), computed)?,
         Route::Aicpu => None,
     };
     let [grad_input] = b.kernel(name, &[grad_output], [("grad_input", bytes(&image, computed.size()))]);

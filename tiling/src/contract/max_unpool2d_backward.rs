@@ -4,7 +4,7 @@ use core::ops::Deref;
 
 use super::rules::{Named, Rules, values};
 use super::slot::{EarlySuccess, TensorSlot};
-use crate::support::{Limit, Route, support};
+use crate::support::{Limit, Measure, Route, support};
 use crate::{Attribute, ContractError, Dtype, Edition, Operator, Product, Tensor, TensorDesc, can_cast};
 
 /// What a caller asks for.
@@ -102,13 +102,19 @@ impl Problem {
 
     /// The vendor's rule for its gather before 950, without a case for sliced rows whose bounds are not published.
     fn gathers_on_ai_core(&self, local_bytes: usize, product: Product) -> bool {
+        let [source, plane, any @ ..] = self.gather_measures(local_bytes, product);
+        let keeps = |m: &Measure| m.used <= m.limit;
+        keeps(&source) && keeps(&plane) && any.iter().any(keeps)
+    }
+
+    /// What decides whether the vendor's gather before 950 runs on the AI Core: the first two limits must be kept, and one of
+    /// the others.
+    #[must_use]
+    pub fn gather_measures(&self, local_bytes: usize, product: Product) -> [Measure; 5] {
         let element = self.dtype.size();
         let (plane, pooled) = (self.out_h.saturating_mul(self.out_w), self.h.saturating_mul(self.w));
         let planes = self.n.saturating_mul(self.c);
         let bytes = planes.saturating_mul(plane).saturating_mul(element);
-        if bytes > 0x7fff_ffff || plane > 1 << 30 {
-            return false;
-        }
         // A2 and A3 gather F16 with vectors of byte offsets, which take the indices' room once more.
         let vector_gather = self.dtype == Dtype::F16 && product != Product::AtlasTraining;
         let index = self.index_dtype.size() * if vector_gather { 2 } else { 1 };
@@ -116,8 +122,13 @@ impl Problem {
         // As many rows at once as end on a block of 32 bytes.
         let rows = 32usize >> (row | out_row).trailing_zeros().min(5);
         let tile = row.saturating_add(out_row).saturating_add(pooled.saturating_mul(index)).saturating_mul(rows);
-        let few = bytes <= 3000 * 1024 || planes.saturating_mul(pooled) <= 2000;
-        tile < local_bytes.saturating_sub(2048) || few
+        [
+            Measure { name: "bytes of grad_output", used: bytes, limit: 0x7fff_ffff },
+            Measure { name: "elements of a plane", used: plane, limit: 1 << 30 },
+            Measure { name: "bytes of a gather's rows", used: tile, limit: local_bytes.saturating_sub(2049) },
+            Measure { name: "bytes of a small grad_output", used: bytes, limit: 3000 * 1024 },
+            Measure { name: "number of few indices", used: planes.saturating_mul(pooled), limit: 2000 },
+        ]
     }
 }
 

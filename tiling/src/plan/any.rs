@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use super::{Choice, Phase, Price};
 use crate::{
-    EarlySuccess, Edition, Operator, PlanError, PlanOptions, Product, Route, TargetSpec, Tensor, TensorSlot, Workspace,
+    Dtype, EarlySuccess, Edition, Operator, PlanError, PlanOptions, Product, Route, TargetSpec, Tensor, TensorSlot,
+    Workspace,
 };
 use crate::{
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool,
@@ -61,6 +62,17 @@ impl Problem {
             Self::MaxUnpool2dBackward(_) => Operator::MaxUnpool2dBackward,
             Self::ReplicationPad2dBackward(_) => Operator::ReplicationPad2dBackward,
             Self::Im2colBackward(_) => Operator::Im2colBackward,
+        }
+    }
+
+    /// Element type of `grad_output`.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        match self {
+            Self::GridSampler2dBackward(p) => p.dtype,
+            Self::MaxUnpool2dBackward(p) => p.dtype,
+            Self::ReplicationPad2dBackward(p) => p.dtype,
+            Self::Im2colBackward(p) => p.dtype,
         }
     }
 

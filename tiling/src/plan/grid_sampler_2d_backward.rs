@@ -17,7 +17,7 @@ use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use super::shares::Units;
-use super::{Bound, Choice, Common, Phase, Price, split};
+use super::{Bound, Choice, Common, Phase, Price, one_more, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
@@ -351,20 +351,11 @@ impl Plan {
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let points = self.points().max(1);
-        let value = self.tile_points.min(points);
-        let (bound, limit, used) = if value == points {
-            (Bound::Work, points, value)
-        } else {
-            let used = self.tile_bytes(value).unwrap_or(usize::MAX);
-            (Bound::LocalBytes, self.common.target.local_bytes, used)
-        };
-        let alternative = value.checked_sub(1).filter(|&less| less > 0);
-        let tile = Choice { name: "tile_points", value, bound, limit, used, alternative };
+        let tile = self.common.tile_choice("tile_points", self.tile_points.min(points), points, |n| self.tile_bytes(n));
         let channels = self.problem.c.min(CHANNEL_BLOCK.get());
-        let (bound, limit) =
-            if self.problem.c > channels { (Bound::Numerics, CHANNEL_BLOCK.get()) } else { (Bound::Work, channels) };
-        let channels =
-            Choice { name: "tile_channels", value: channels, bound, limit, used: channels, alternative: None };
+        let bound = if self.problem.c > channels { Bound::Numerics } else { Bound::Work };
+        let (value, limit, used, larger) = (channels, channels, channels, one_more(channels, bound));
+        let channels = Choice { name: "tile_channels", value, bound, limit, used, alternative: None, larger };
         [self.block_dim_choice(), tile, channels].into_iter()
     }
 

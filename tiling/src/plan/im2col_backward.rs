@@ -13,7 +13,7 @@ use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
 use super::staging::{self, Staging};
-use super::{Bound, Choice, Common, Phase, Price};
+use super::{Choice, Common, Larger, Phase, Price};
 use crate::im2col_backward::Problem;
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
 
@@ -225,20 +225,23 @@ impl Plan {
 
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let Size { rows, columns, taps: [ti, tj] } = self.size;
+        let (size, common) = (self.size, &self.common);
+        let Size { rows, columns, taps: [ti, tj] } = size;
         let [kh, kw] = self.cut_taps();
-        let used = self.bytes(self.size).unwrap_or(usize::MAX);
-        let local = self.common.target.local_bytes;
-        let choice = move |name, value: usize, most: usize| {
-            let (bound, limit, used) =
-                if value >= most { (Bound::Work, most, value) } else { (Bound::LocalBytes, local, used) };
-            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
-        };
+        // A part of a kernel row, or whole rows of it.
+        let of = |n: usize| if n <= kw { [1, n] } else { [n.div_ceil(kw.max(1)), kw] };
+        let value = ti.saturating_mul(tj);
+        let taps = |n| self.bytes(Size { taps: of(n), ..size });
+        let taps = common.tile_choice("tile_taps", value, kh.saturating_mul(kw), taps);
+        let more = value.saturating_add(if value < kw { 1 } else { kw });
+        let less = value.checked_sub(if ti > 1 { kw } else { 1 }).filter(|&less| less > 0);
+        let larger = Larger { value: more, ..taps.larger };
+        let taps = Choice { alternative: less, larger, ..taps };
         [
-            self.common.block_dim_choice(),
-            choice("tile_rows", rows, self.problem.h),
-            choice("tile_columns", columns, self.problem.w),
-            choice("tile_taps", ti.saturating_mul(tj), kh.saturating_mul(kw)),
+            common.block_dim_choice(),
+            common.tile_choice("tile_rows", rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
+            common.tile_choice("tile_columns", columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
+            taps,
         ]
         .into_iter()
     }

@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use super::shares::{Units, at_least_1, ceil_div, largest, length, pieces};
-use super::{Bound, Choice, Common, Phase, Price};
+use super::{Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
 use crate::{Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
@@ -151,18 +151,13 @@ impl Plan {
 
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let used = self.bytes(self.size).unwrap_or(usize::MAX);
-        let local = self.common.target.local_bytes;
-        let choice = move |name, value: usize, most: usize| {
-            let (bound, limit, used) =
-                if value >= most { (Bound::Work, most, value) } else { (Bound::LocalBytes, local, used) };
-            Choice { name, value, bound, limit, used, alternative: value.checked_sub(1).filter(|&less| less > 0) }
-        };
         let Size { elements, cells } = self.size;
+        let bytes = |elements, cells| self.bytes(Size { elements, cells });
+        let common = &self.common;
         [
-            self.common.block_dim_choice(),
-            choice("tile_elements", elements, self.plane_size()),
-            choice("tile_cells", cells, self.cells()),
+            common.block_dim_choice(),
+            common.tile_choice("tile_elements", elements, self.plane_size(), |n| bytes(n, cells)),
+            common.tile_choice("tile_cells", cells, self.cells(), |n| bytes(elements, n)),
         ]
         .into_iter()
     }

@@ -234,12 +234,12 @@ impl Plan {
         let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
         let uncut = if most_columns < usize::MAX { 0 } else { height.min(most_rows) };
         let tile = if self.planes > 0 {
-            self.common.tile_choice("tile_planes", self.planes, planes, self.planes_bytes(self.planes))
+            self.common.tile_choice("tile_planes", self.planes, planes, |planes| self.planes_bytes(planes))
         } else if let Some(rows) = largest(uncut, local, |rows| bytes(rows, width)) {
-            self.common.tile_choice("tile_rows", rows, height, bytes(rows, width))
+            self.common.tile_choice("tile_rows", rows, height, |rows| bytes(rows, width))
         } else {
             let columns = largest(width.min(most_columns), local, |columns| bytes(1, columns)).unwrap_or(1);
-            self.common.tile_choice("tile_columns", columns, width, bytes(1, columns))
+            self.common.tile_choice("tile_columns", columns, width, |columns| bytes(1, columns))
         };
         [self.common.block_dim_choice(), tile].into_iter()
     }

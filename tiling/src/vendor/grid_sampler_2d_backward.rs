@@ -5,11 +5,12 @@
 
 use core::num::NonZeroUsize;
 
+use super::key::{Change, MOST, neighbours};
 use super::{
-    Factor, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound,
-    floor_to, spread, usable,
+    Factor, Neighbour, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to,
+    core_bound, floor_to, spread, usable,
 };
-use crate::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
+use crate::grid_sampler_2d_backward::{Geometry, Interpolation, PaddingMode};
 use crate::{Bound, Dtype, Operator};
 
 /// Bytes of the unified buffer that the tiling leaves alone.
@@ -18,8 +19,8 @@ const RESERVED: usize = 2048;
 /// Bytes that the cast leaves alone beside them.
 const CAST_RESERVED: usize = 20_480;
 
-/// More channels go to the AICPU.
-const MOST_CHANNELS: usize = 2048;
+/// The most channels that the 950's vector code takes.
+const MOST_SIMD_CHANNELS: usize = 2048;
 
 /// Which family of kernels runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,26 +33,12 @@ enum Kind {
     Simd,
 }
 
-pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
-    if problem.early_success().is_some() {
-        return Err(VendorError::NoWork);
-    }
-    let dtype = match problem.dtype {
-        Dtype::F32 => 0,
-        Dtype::F16 => 1,
-        Dtype::Bf16 => 2,
-        dtype => return Err(VendorError::NoKernel { operator: Operator::GridSampler2dBackward, dtype }),
-    };
+pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
     let on_950 = machine.arch == VendorArch::Dav3510;
-    if !on_950 && problem.c > MOST_CHANNELS {
-        return Err(VendorError::Channels { got: problem.c, most: MOST_CHANNELS });
-    }
-    let kind = match machine.arch {
-        VendorArch::Dav2201 => Kind::Aiv,
-        VendorArch::Dav3510 if simd_pays(problem, machine) => Kind::Simd,
-        VendorArch::Dav3510 => Kind::Simt,
-    };
-    let key = tiling_key(problem.interpolation, dtype, kind, machine.deterministic);
+    let kind = kind(problem, machine);
+    let dtype = problem.dtype;
+    let key =
+        key(problem, machine).ok_or(VendorError::NoKernel { operator: Operator::GridSampler2dBackward, dtype })?;
     let align_c = ceil_to(problem.c, if key <= 2 { 8 } else { 16 });
     let (divisor, extra, group) = buffers(problem.interpolation, problem.c, align_c);
 
@@ -111,7 +98,7 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
         Kind::Aiv if halves => plan.keeping("input_grad in f32", &["zero", "compute", "cast"]),
         _ => plan.keeping("index and value of each thread", &["compute"]),
     };
-    Ok(plan.with(&[
+    Ok(plan.keyed(rule(kind), other_keys(problem, machine, key)).with(&[
         ("batch", problem.n),
         ("pNumPerCore", each),
         ("tailPNum", tail),
@@ -136,14 +123,75 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     ]))
 }
 
-/// Whether the 950 transposes to channels-last and runs vector code.
-fn simd_pays(problem: &Problem, machine: &VendorMachine) -> bool {
-    let enough = match problem.padding_mode {
-        PaddingMode::Zeros => false,
-        PaddingMode::Border => problem.c >= 32,
-        PaddingMode::Reflection => problem.c >= 128,
+fn kind(problem: &Geometry, machine: &VendorMachine) -> Kind {
+    match machine.arch {
+        VendorArch::Dav2201 => Kind::Aiv,
+        VendorArch::Dav3510 if simd_pays(problem, machine) => Kind::Simd,
+        VendorArch::Dav3510 => Kind::Simt,
+    }
+}
+
+const fn rule(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Aiv => "interpolation and dtype",
+        Kind::Simt => "a thread for each point; interpolation, dtype and deterministic mode",
+        Kind::Simd => "channels last: f32, not deterministic, channels enough for the padding mode; interpolation",
+    }
+}
+
+/// The tiling key; `None` for a dtype without a kernel.
+fn key(problem: &Geometry, machine: &VendorMachine) -> Option<usize> {
+    let dtype = match problem.dtype {
+        Dtype::F32 => 0,
+        Dtype::F16 => 1,
+        Dtype::Bf16 => 2,
+        _ => return None,
     };
-    problem.dtype == Dtype::F32 && !machine.deterministic && enough && problem.c <= MOST_CHANNELS
+    Some(tiling_key(problem.interpolation, dtype, kind(problem, machine), machine.deterministic))
+}
+
+fn other_keys(problem: &Geometry, machine: &VendorMachine, own: usize) -> [Option<Neighbour>; MOST] {
+    let now = *problem;
+    let with = |name, to, changed| (Change::Value { name, to }, key(&changed, machine));
+    let interpolated = |to, interpolation| with("interpolation", to, Geometry { interpolation, ..now });
+    let typed = |to, dtype| with("dtype", to, Geometry { dtype, ..now });
+    let padded = |to, padding_mode| with("padding-mode", to, Geometry { padding_mode, ..now });
+    let (to, other) = if machine.deterministic { ("0", false) } else { ("1", true) };
+    let toggled = VendorMachine { deterministic: other, ..*machine };
+    let toggled = (Change::Value { name: "deterministic", to }, key(problem, &toggled));
+    // The side of the threshold on which the channels are not.
+    let least = fewest_simd_channels(now.padding_mode).unwrap_or(usize::MAX);
+    let c = if now.c < least { least } else { least.saturating_sub(1) };
+    let channels = (Change::Size { name: "C", from: now.c, to: c }, key(&Geometry { c, ..now }, machine));
+    let changes = [
+        interpolated("bilinear", Interpolation::Bilinear),
+        interpolated("nearest", Interpolation::Nearest),
+        interpolated("bicubic", Interpolation::Bicubic),
+        typed("f32", Dtype::F32),
+        typed("f16", Dtype::F16),
+        typed("bf16", Dtype::Bf16),
+        toggled,
+        channels,
+        padded("zeros", PaddingMode::Zeros),
+        padded("border", PaddingMode::Border),
+        padded("reflection", PaddingMode::Reflection),
+    ];
+    neighbours(own, changes)
+}
+
+/// From how many channels on the 950's vector code pays.
+const fn fewest_simd_channels(padding_mode: PaddingMode) -> Option<usize> {
+    match padding_mode {
+        PaddingMode::Zeros => None,
+        PaddingMode::Border => Some(32),
+        PaddingMode::Reflection => Some(128),
+    }
+}
+
+/// Whether the 950 transposes to channels-last and runs vector code.
+fn simd_pays(problem: &Geometry, machine: &VendorMachine) -> bool {
+    let enough = fewest_simd_channels(problem.padding_mode).is_some_and(|least| problem.c >= least);
+    problem.dtype == Dtype::F32 && !machine.deterministic && enough && problem.c <= MOST_SIMD_CHANNELS
 }
 
 /// `dtype` is 0 for F32, 1 for F16, 2 for BF16.

@@ -5,29 +5,20 @@
 
 use core::num::NonZeroUsize;
 
+use super::key::{Change, neighbours};
 use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, core_bound};
-use crate::im2col_backward::Problem;
+use crate::im2col_backward::Geometry;
 use crate::{Dtype, Operator};
 
-pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
     const OPERATOR: Operator = Operator::Im2colBackward;
-    if problem.early_success().is_some() {
-        return Err(VendorError::NoWork);
-    }
     if machine.arch != VendorArch::Dav3510 {
         return Err(VendorError::NotPublished { operator: OPERATOR, arch: machine.arch });
     }
-    let key = match problem.dtype {
-        Dtype::F32 => 0,
-        Dtype::F16 => 1,
-        Dtype::Bf16 => 2,
-        dtype => return Err(VendorError::NoKernel { operator: OPERATOR, dtype }),
-    };
+    let dtype = problem.dtype;
+    let own = key(dtype).ok_or(VendorError::NoKernel { operator: OPERATOR, dtype })?;
     let sizes = [problem.n, problem.c, problem.h, problem.w];
     let total = sizes.into_iter().try_fold(1usize, usize::checked_mul).ok_or(VendorError::TooLarge)?;
-    if total > i32::MAX as usize {
-        return Err(VendorError::TooLarge);
-    }
     let block_dim = total.div_ceil(total.div_ceil(machine.vector_cores.max(1)).max(1));
     let ([kh, kw], [dh, dw], [sh, sw]) = (
         problem.kernel.map(NonZeroUsize::get),
@@ -35,20 +26,35 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
         problem.stride.map(NonZeroUsize::get),
     );
     let ([ph, pw], [column_h, column_w]) = (problem.padding, problem.columns);
+    let typed = |to, dtype| (Change::Value { name: "dtype", to }, key(dtype));
+    let others = neighbours(own, [typed("f32", Dtype::F32), typed("f16", Dtype::F16), typed("bf16", Dtype::Bf16)]);
     let bound = core_bound(block_dim, machine.vector_cores);
-    Ok(VendorPlan::new(OPERATOR, key, block_dim, SYSTEM_WORKSPACE).because(bound, [None; 2]).with(&[
-        ("total", total),
-        ("H", problem.h),
-        ("W", problem.w),
-        ("kh", kh),
-        ("kw", kw),
-        ("dh", dh),
-        ("dw", dw),
-        ("ph", ph),
-        ("pw", pw),
-        ("sh", sh),
-        ("sw", sw),
-        ("colH", column_h),
-        ("colW", column_w),
-    ]))
+    Ok(VendorPlan::new(OPERATOR, own, block_dim, SYSTEM_WORKSPACE)
+        .because(bound, [None; 2])
+        .keyed("dtype", others)
+        .with(&[
+            ("total", total),
+            ("H", problem.h),
+            ("W", problem.w),
+            ("kh", kh),
+            ("kw", kw),
+            ("dh", dh),
+            ("dw", dw),
+            ("ph", ph),
+            ("pw", pw),
+            ("sh", sh),
+            ("sw", sw),
+            ("colH", column_h),
+            ("colW", column_w),
+        ]))
+}
+
+/// The tiling key; `None` for a dtype without a kernel.
+const fn key(dtype: Dtype) -> Option<usize> {
+    match dtype {
+        Dtype::F32 => Some(0),
+        Dtype::F16 => Some(1),
+        Dtype::Bf16 => Some(2),
+        _ => None,
+    }
 }

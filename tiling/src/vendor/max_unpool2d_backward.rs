@@ -3,18 +3,18 @@
 //! Rows that fit the unified buffer are loaded whole; else a thread gathers each element. Older generations run a compiled
 //! gather whose tiling is not published.
 
-use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound, spread};
-use crate::max_unpool2d_backward::Problem;
+use super::key::{Change, MOST, neighbours};
+use super::{
+    Neighbour, SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound, spread,
+};
+use crate::max_unpool2d_backward::Geometry;
 use crate::{Dtype, Operator};
 
 /// Bytes of the unified buffer that the threads' cache keeps.
 const SIMT_CACHE: usize = 32 * 1024;
 
-pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
     const OPERATOR: Operator = Operator::MaxUnpool2dBackward;
-    if problem.early_success().is_some() {
-        return Err(VendorError::NoWork);
-    }
     if machine.arch != VendorArch::Dav3510 {
         return Err(VendorError::NotPublished { operator: OPERATOR, arch: machine.arch });
     }
@@ -22,39 +22,108 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
         return Err(VendorError::NoKernel { operator: OPERATOR, dtype: problem.dtype });
     }
     let bound = |used| core_bound(used, machine.vector_cores);
-    let row = |elements: usize, size: usize| ceil_to(elements.saturating_mul(size), 32);
     let planes = problem.n.checked_mul(problem.c).ok_or(VendorError::TooLarge)?;
     let axis = problem.out_h.checked_mul(problem.out_w).ok_or(VendorError::TooLarge)?;
     let inner = problem.h.checked_mul(problem.w).ok_or(VendorError::TooLarge)?;
-    let (value, index) = (problem.dtype.size(), problem.index_dtype.size());
-    let rows = row(axis, value).saturating_add(row(inner, value)).saturating_add(row(inner, index)).saturating_mul(2);
-
-    if rows <= machine.ub_bytes && axis <= 65_535 && inner > 32 && axis / inner.max(1) < 32 {
+    let sizes = Sizes {
+        planes,
+        axis,
+        inner,
+        value: problem.dtype.size(),
+        index: problem.index_dtype.size(),
+        ub_bytes: machine.ub_bytes,
+    };
+    let key = sizes.key();
+    let others = sizes.other_keys();
+    if key == FULL_LOAD {
         let [used, each, tail] = spread(planes, machine.vector_cores);
-        return Ok(VendorPlan::new(OPERATOR, 1320, used, SYSTEM_WORKSPACE).because(bound(used), [None; 2]).with(&[
-            ("usedCoreNum", used),
-            ("perCoreNum", each),
-            ("tailCoreNum", tail),
-            ("xAxis", axis),
-            ("idxAxis", inner),
-            ("tilingKey", 1320),
-        ]));
+        return Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE)
+            .because(bound(used), [None; 2])
+            .keyed(
+                "both rows and the indices' fit the unified buffer twice, and are of the sizes that its gather takes",
+                others,
+            )
+            .with(&[
+                ("usedCoreNum", used),
+                ("perCoreNum", each),
+                ("tailCoreNum", tail),
+                ("xAxis", axis),
+                ("idxAxis", inner),
+                ("tilingKey", key),
+            ]));
     }
     // N and C have the same size in both tensors, so they merge to one leading dimension.
-    let source = planes.checked_mul(axis).ok_or(VendorError::TooLarge)?;
     let results = planes.checked_mul(inner).ok_or(VendorError::TooLarge)?;
-    let key = 201 + if source > i32::MAX as usize { 10 } else { 0 };
     let threads = if results.div_ceil(1024) < machine.vector_cores / 2 { 512 } else { 1024 };
     let each = if results < threads { results } else { results.div_ceil(machine.vector_cores.max(1)) };
     let used = results.div_ceil(each.max(1));
-    Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE).because(bound(used), [None; 2]).with(&[
-        ("usedCoreNum", used),
-        ("perCoreNum", each),
-        ("tailCoreNum", results.saturating_sub(each.saturating_mul(used.saturating_sub(1)))),
-        ("threadNum", threads),
-        ("xAxis", axis),
-        ("idxAxis", inner),
-        ("localMemorySize", machine.ub_bytes.saturating_sub(SIMT_CACHE)),
-        ("tilingKey", key),
-    ]))
+    Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE)
+        .because(bound(used), [None; 2])
+        .keyed("rows are not loaded whole: a thread gathers each element", others)
+        .with(&[
+            ("usedCoreNum", used),
+            ("perCoreNum", each),
+            ("tailCoreNum", results.saturating_sub(each.saturating_mul(used.saturating_sub(1)))),
+            ("threadNum", threads),
+            ("xAxis", axis),
+            ("idxAxis", inner),
+            ("localMemorySize", machine.ub_bytes.saturating_sub(SIMT_CACHE)),
+            ("tilingKey", key),
+        ]))
+}
+
+/// The key of the kernel that loads whole rows: three dimensions, the last but one is gathered along.
+const FULL_LOAD: usize = 1320;
+
+/// What decides the key.
+#[derive(Clone, Copy)]
+struct Sizes {
+    planes: usize,
+    /// Elements of a plane that is gathered from.
+    axis: usize,
+    /// Elements of a plane that is gathered.
+    inner: usize,
+    /// Bytes of an element and of an index.
+    value: usize,
+    index: usize,
+    ub_bytes: usize,
+}
+
+impl Sizes {
+    /// Bytes that a plane, what is gathered from it and the indices take twice.
+    fn rows(&self) -> usize {
+        let row = |elements: usize, size: usize| ceil_to(elements.saturating_mul(size), 32);
+        let (source, gathered, indices) =
+            (row(self.axis, self.value), row(self.inner, self.value), row(self.inner, self.index));
+        source.saturating_add(gathered).saturating_add(indices).saturating_mul(2)
+    }
+
+    fn key(&self) -> usize {
+        let fits = self.rows() <= self.ub_bytes && self.axis <= 65_535;
+        if fits && self.inner > 32 && self.axis / self.inner.max(1) < 32 {
+            return FULL_LOAD;
+        }
+        let wide = self.planes.saturating_mul(self.axis) > i32::MAX as usize;
+        201 + if wide { 10 } else { 0 }
+    }
+
+    fn other_keys(&self) -> [Option<Neighbour>; MOST] {
+        let Self { planes, axis, inner, ub_bytes, .. } = *self;
+        let full = self.key() == FULL_LOAD;
+        let rows = self.rows();
+        let sized = |name, from, to, changed: Self| (Change::Size { name, from, to }, Some(changed.key()));
+        let ub = if full { rows.saturating_sub(1) } else { rows };
+        let cells = if full { 32 } else { 33 };
+        let most = inner.saturating_mul(32).min(65_536);
+        let source = if full { most } else { most.saturating_sub(1) };
+        let limit = i32::MAX as usize / axis.max(1);
+        let fewer = if planes > limit { limit } else { limit.saturating_add(1) };
+        let changes = [
+            sized("bytes of the unified buffer", ub_bytes, ub, Self { ub_bytes: ub, ..*self }),
+            sized("elements of a plane of indices", inner, cells, Self { inner: cells, ..*self }),
+            sized("elements of a plane of grad_output", axis, source, Self { axis: source, ..*self }),
+            sized("N x C", planes, fewer, Self { planes: fewer, ..*self }),
+        ];
+        neighbours(self.key(), changes)
+    }
 }

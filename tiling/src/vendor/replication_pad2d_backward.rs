@@ -1,19 +1,18 @@
 //! The vendor's tiling of ReplicationPad2dBackward on A2 and A3 (PadV3GradReplicate), restated from its published op_host code.
 //!
 //! A core owns whole planes (rows of planes when only the width is padded). Which kernel runs depends on the sides that are
-//! padded and on whether a plane of `grad_output` fits 64 × 64. BF16 arrives as F32: aclnn casts before and after.
+//! padded and on whether a plane of `grad_output` fits 64 × 64. The kernels take F32, F16 and BF16; aclnn converts BF16 to F32 before and
+//! after, so only callers of the kernel itself meet the BF16 ones.
 
 use core::num::NonZeroUsize;
 
+use super::key::{Change, MOST, neighbours};
 use super::{
-    Factor, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound,
-    floor_to, spread, usable,
+    Factor, Neighbour, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to,
+    core_bound, floor_to, spread, usable,
 };
-use crate::replication_pad2d_backward::Problem;
+use crate::replication_pad2d_backward::Geometry;
 use crate::{Dtype, Operator};
-
-/// Larger paddings go to the AICPU, unless top and bottom are 0.
-const MOST_PADDING: isize = 7;
 
 /// Bytes of the unified buffer that the tiling leaves alone.
 const RESERVED: usize = 32 * 1024;
@@ -38,33 +37,21 @@ enum Class {
     OneRow = 11111,
 }
 
-pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
     const OPERATOR: Operator = Operator::ReplicationPad2dBackward;
-    if problem.early_success().is_some() {
-        return Err(VendorError::NoWork);
-    }
     if machine.arch != VendorArch::Dav2201 {
         return Err(VendorError::NotPublished { operator: OPERATOR, arch: machine.arch });
     }
-    let size = match problem.dtype {
-        Dtype::F32 | Dtype::Bf16 => 4,
-        Dtype::F16 => 2,
-        dtype => return Err(VendorError::NoKernel { operator: OPERATOR, dtype }),
-    };
+    let dtype = problem.dtype;
+    let key = key(problem).ok_or(VendorError::NoKernel { operator: OPERATOR, dtype })?;
     let pads = [problem.left, problem.right, problem.top, problem.bottom];
-    let only_width = problem.top == 0 && problem.bottom == 0;
-    if let Some(&got) = pads.iter().find(|&&pad| pad < 0 || !only_width && pad > MOST_PADDING) {
-        return Err(VendorError::Padding { got, most: MOST_PADDING });
+    if let Some(&got) = pads.iter().find(|&&pad| pad < 0) {
+        return Err(VendorError::Padding { got });
     }
     let [left, right, top, bottom] = pads.map(isize::unsigned_abs);
     let (height, width) = (problem.padded_h, problem.padded_w);
     let class = class(problem);
-    let halves = size == 2;
-    let key = match (class, halves) {
-        (Class::OneRow, true) => 22222,
-        (class, true) => class as usize + 1000,
-        (class, false) => class as usize,
-    };
+    let (size, halves) = (dtype.size(), dtype != Dtype::F32);
 
     let can = usable(machine.ub_bytes, RESERVED);
     let (divisor, run) = division(class, size);
@@ -76,7 +63,8 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     let planes = problem.n.checked_mul(problem.c).ok_or(VendorError::TooLarge)?;
     let items = if class == Class::Columns { planes.saturating_mul(height) } else { planes };
     let [used, each, tail] = spread(items, machine.vector_cores);
-    let edge = if class == Class::Columns { ceil_to(left.max(right).saturating_add(1), 32) } else { 0 };
+    // Whatever the class, though only the columns' kernel reads it.
+    let edge = ceil_to(left.max(right).saturating_add(1), 32);
     let per_core = match class {
         Class::Rows => 0,
         Class::Columns => edge.saturating_mul(2 * size),
@@ -94,7 +82,7 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     };
     let bound = core_bound(used, machine.vector_cores);
     let plan = VendorPlan::new(OPERATOR, key, used, workspace).because(bound, [Some(at_once), None]);
-    Ok(plan.keeping("edges of each core", &["compute"]).with(&[
+    Ok(plan.keeping("edges of each core", &["compute"]).keyed(rule(class), other_keys(problem, key)).with(&[
         ("batch", problem.n),
         ("channel", problem.c),
         ("height", height),
@@ -119,7 +107,61 @@ pub(super) fn plan(problem: &Problem, machine: &VendorMachine) -> Result<VendorP
     ]))
 }
 
-fn class(problem: &Problem) -> Class {
+const fn rule(class: Class) -> &'static str {
+    match class {
+        Class::Rows => "only top and bottom are padded; dtype",
+        Class::Columns => "only left and right are padded; dtype",
+        Class::Small => "grad_output is at most 64 x 64; dtype",
+        Class::Wide => "grad_output is at most 64 high and wider than 64; dtype",
+        Class::High => "grad_output is higher than 64 and at most 64 wide; dtype",
+        Class::Large => "grad_output is larger than 64 both ways; dtype",
+        Class::OneRow => "grad_output is larger than 64 both ways and grad_input one row; dtype",
+    }
+}
+
+/// The tiling key; `None` for a dtype without a kernel.
+fn key(problem: &Geometry) -> Option<usize> {
+    let class = class(problem);
+    let one_row = class == Class::OneRow;
+    let more = match problem.dtype {
+        Dtype::F32 => 0,
+        Dtype::F16 if one_row => 11111,
+        Dtype::F16 => 1000,
+        Dtype::Bf16 if one_row => 22222,
+        Dtype::Bf16 => 2000,
+        _ => return None,
+    };
+    Some(class as usize + more)
+}
+
+fn other_keys(problem: &Geometry, own: usize) -> [Option<Neighbour>; MOST] {
+    let now = *problem;
+    let with = |name, to, changed| (Change::Value { name, to }, key(&changed));
+    let typed = |to, dtype| with("dtype", to, Geometry { dtype, ..now });
+    let across = |size: usize| if size > 64 { 64 } else { 65 };
+    let (padded_h, padded_w) = (across(now.padded_h), across(now.padded_w));
+    let (top, left) = (if now.top == 0 { 1 } else { 0 }, if now.left == 0 { 1 } else { 0 });
+    let changes = [
+        typed("f32", Dtype::F32),
+        typed("f16", Dtype::F16),
+        typed("bf16", Dtype::Bf16),
+        (
+            Change::Size { name: "height of grad_output", from: now.padded_h, to: padded_h },
+            key(&Geometry { padded_h, h: 2, ..now }),
+        ),
+        (
+            Change::Size { name: "width of grad_output", from: now.padded_w, to: padded_w },
+            key(&Geometry { padded_w, ..now }),
+        ),
+        with("padding left and right", "0", Geometry { left: 0, right: 0, padded_w: now.w, ..now }),
+        with("padding top and bottom", "0", Geometry { top: 0, bottom: 0, padded_h: now.h, ..now }),
+        with("padding left", if left > 0 { "1" } else { "0" }, Geometry { left, ..now }),
+        with("padding top", if top > 0 { "1" } else { "0" }, Geometry { top, ..now }),
+    ];
+    neighbours(own, changes)
+}
+
+fn class(problem: &Geometry) -> Class {
     let pads_width = problem.left != 0 || problem.right != 0;
     let pads_height = problem.top != 0 || problem.bottom != 0;
     match (pads_width, pads_height, problem.padded_h <= 64, problem.padded_w <= 64) {

@@ -49,8 +49,7 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
     }
     let progress = Progress::new(format!("reading {}", path.display()));
     let summary = Summary::read(path)?;
-    let [place] = <[Place; 1]>::try_from(Place::all(&args.place, Threads::available().0)?)
-        .map_err(|_| Error::Usage("one machine is needed".into()))?;
+    let place = Place::one(&args.place, Threads::available().0)?;
     let total = summary.calls.len();
     let mut calls = Vec::new();
     for (i, call) in summary.calls.into_iter().enumerate() {

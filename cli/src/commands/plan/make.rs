@@ -3,6 +3,7 @@
 use ubtile_tiling::{Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
 
 use super::aclnn;
+use super::decisions;
 use super::means::{means, on_ai_core};
 use super::report::{ChoiceReport, PhaseReport, Plan, PriceReport, RegionReport, TargetReport, TilingData, phases};
 use crate::args::{Attributes, PlaceArgs, Scheme};
@@ -19,48 +20,7 @@ pub(super) fn make(
     args: &PlaceArgs,
     compare: bool,
 ) -> Result<Plan, Error> {
-    let contract = place.contract(args);
-    let (problem, refusal) = match problem(attributes, known, &contract) {
-        Ok(described) => (described.problem, None),
-        Err(refusal) if args.unsupported || compare => {
-            (problem(attributes, known, &host_rules(args.edition))?.problem, Some(refusal.to_string()))
-        }
-        Err(refusal) => return Err(refusal),
-    };
-    let vendor_route = contract.product.and_then(|product| problem.vendor_route(product, contract.edition));
-    let spec = place.spec();
-    let mut report = Plan {
-        soc: if let Place::Soc(on) = place { Some(on.soc.name().into()) } else { None },
-        scheme: None,
-        tiling_key: None,
-        block_dim: None,
-        workspace_bytes: None,
-        kernel_workspace_bytes: None,
-        aclnn_workspace_bytes: None,
-        workspace_regions: Vec::new(),
-        tiling_data: None,
-        operator: problem.operator().name(),
-        product: contract.product.map(|product| product.name()),
-        edition: contract.edition.name(),
-        supported: refusal.is_none(),
-        reason: refusal,
-        route: None,
-        vendor_route: vendor_route.map(Route::name),
-        target: TargetReport {
-            name: place.name().into(),
-            cores: spec.cores,
-            local_bytes: spec.local_bytes,
-            block_bytes: spec.block_bytes,
-            vector_bytes: spec.vector_bytes,
-        },
-        tensors: problem.tensors().map(|slot| TensorReport::of_slot(&slot)).collect(),
-        early_success: problem.early_success().map(|why| why.to_string()),
-        phases: Vec::new(),
-        choices: Vec::new(),
-        prices: Vec::new(),
-        means: Vec::new(),
-        aclnn: None,
-    };
+    let (problem, mut report) = outline(attributes, known, place, args, compare)?;
     if !report.supported && !args.unsupported {
         return Ok(report);
     }
@@ -77,6 +37,74 @@ pub(super) fn make(
         Place::Soc(on) => on_soc(&mut report, &problem, on, place, args, &settings)?,
     }
     Ok(report)
+}
+
+/// A machine among several that cannot do what was asked for, and why.
+pub(super) fn refused(
+    attributes: &Attributes,
+    known: &Known,
+    place: &Place,
+    args: &PlaceArgs,
+    why: &Error,
+) -> Result<Plan, Error> {
+    let (_, mut report) = outline(attributes, known, place, args, true)?;
+    report.reason.get_or_insert(why.to_string());
+    Ok(report)
+}
+
+/// The problem, and all of a report but the plan.
+fn outline(
+    attributes: &Attributes,
+    known: &Known,
+    place: &Place,
+    args: &PlaceArgs,
+    compare: bool,
+) -> Result<(Problem, Plan), Error> {
+    let contract = place.contract(args);
+    let (problem, refusal) = match problem(attributes, known, &contract) {
+        Ok(described) => (described.problem, None),
+        Err(refusal) if args.unsupported || compare => {
+            (problem(attributes, known, &host_rules(args.edition))?.problem, Some(refusal.to_string()))
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    let vendor_route = contract.product.and_then(|product| problem.vendor_route(product, contract.edition));
+    let spec = place.spec();
+    let report = Plan {
+        soc: if let Place::Soc(on) = place { Some(on.soc.name().into()) } else { None },
+        scheme: None,
+        tiling_key: None,
+        block_dim: None,
+        workspace_bytes: None,
+        kernel_workspace_bytes: None,
+        aclnn_workspace_bytes: None,
+        workspace_regions: Vec::new(),
+        tiling_data: None,
+        operator: problem.operator().name(),
+        product: contract.product.map(|product| product.name()),
+        edition: contract.edition.name(),
+        model_hash: if let Place::Soc(on) = place { Some(on.soc.model_hash()) } else { None },
+        supported: refusal.is_none(),
+        reason: refusal,
+        route: None,
+        vendor_route: vendor_route.map(Route::name),
+        target: TargetReport {
+            name: place.name().into(),
+            cores: spec.cores,
+            local_bytes: spec.local_bytes,
+            block_bytes: spec.block_bytes,
+            vector_bytes: spec.vector_bytes,
+        },
+        tensors: problem.tensors().map(|slot| TensorReport::of_slot(&slot)).collect(),
+        early_success: problem.early_success().map(|why| why.to_string()),
+        phases: Vec::new(),
+        decisions: Vec::new(),
+        choices: Vec::new(),
+        prices: Vec::new(),
+        means: Vec::new(),
+        aclnn: None,
+    };
+    Ok((problem, report))
 }
 
 /// The native plan with the sizes of tiles that were asked for.
@@ -105,6 +133,8 @@ fn on_soc(
             let fits = |plan: VendorPlan, (name, value): &(&str, usize)| plan.with_factor(name, *value);
             let plan = settings.tile.iter().try_fold(plan, fits).map_err(|e| Error::Unusable(e.to_string()))?;
             report.vendor(&plan, on, args, settings)?;
+            report.decisions.push(decisions::tiling_key(&plan));
+            report.decisions.extend(decisions::converted(problem, on));
         }
         None if on_ai_core => {
             report.native(&native(problem, place, args, settings)?, settings);
@@ -115,13 +145,17 @@ fn on_soc(
             report.reason.get_or_insert(why);
         }
     }
+    report.decisions.insert(0, decisions::scheme(problem, on, args, report.scheme));
+    if let Some(route) = problem.vendor_route(on.product, on.edition) {
+        report.decisions.insert(1, decisions::route(problem, on, route));
+    }
     if let Ok(device) = &on.device {
         let native =
             on_ai_core.then(|| ubtile_tiling::plan(problem, &on.spec, &settings.options(args.workspace_limit)));
         let native_bytes = native.and_then(Result::ok).map(|plan| plan.workspace_bytes());
         if let Some((graph, aclnn)) = aclnn::call(problem, device, native_bytes) {
             report.aclnn_workspace_bytes = Some(graph.bytes());
-            report.kernel_workspace_bytes = graph.kernel_workspace_bytes();
+            report.kernel_workspace_bytes = report.kernel_workspace_bytes.or(graph.kernel_workspace_bytes());
             report.aclnn = Some(aclnn);
         }
     }
@@ -189,6 +223,7 @@ impl Plan {
         self.tiling_key = Some(plan.tiling_key());
         self.block_dim = Some(plan.block_dim());
         self.workspace_bytes = Some(bytes);
+        self.kernel_workspace_bytes = Some(bytes as u64);
         self.target.local_bytes = on.device.as_ref().map_or(self.target.local_bytes, |device| device.ub_bytes);
         let names = plan.phases();
         let phase = |name: &&'static str| PhaseReport {

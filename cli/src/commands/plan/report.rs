@@ -2,9 +2,10 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use ubtile_tiling::{Choice, Phase, Price, Region, TilingPlan, VendorPlan};
+use ubtile_tiling::{Choice, Larger, Phase, Price, Region, TilingPlan, VendorPlan};
 
 use super::aclnn::AclnnReport;
+use super::decisions::Decision;
 use crate::output::TensorReport;
 
 /// Tiles are counted one by one, up to so many.
@@ -26,6 +27,8 @@ pub(crate) struct Plan {
     pub(super) operator: &'static str,
     pub(super) product: Option<&'static str>,
     pub(super) edition: &'static str,
+    /// Of the SoC's numbers and the code; `None` where the machine is no SoC.
+    pub(super) model_hash: Option<String>,
     /// Whether the product takes the problem.
     pub(super) supported: bool,
     /// Why it does not, or why there is no plan.
@@ -38,6 +41,8 @@ pub(crate) struct Plan {
     pub(super) tensors: Vec<TensorReport>,
     pub(super) early_success: Option<String>,
     pub(super) phases: Vec<PhaseReport>,
+    /// Whose tiling, where, which kernel.
+    pub(super) decisions: Vec<Decision>,
     pub(super) choices: Vec<ChoiceReport>,
     pub(super) prices: Vec<PriceReport>,
     /// How the plan deals with what the machine has and lacks.
@@ -81,7 +86,20 @@ pub(super) struct ChoiceReport {
     pub(super) limit: usize,
     pub(super) used: usize,
     pub(super) slack: usize,
+    /// The nearest smaller value that is legal.
     pub(super) alternative: Option<usize>,
+    pub(super) larger: LargerReport,
+}
+
+/// The next larger value, and what it takes.
+#[derive(Serialize)]
+pub(super) struct LargerReport {
+    pub(super) value: usize,
+    pub(super) bound: &'static str,
+    pub(super) limit: usize,
+    pub(super) needs: usize,
+    /// By how much it breaks the bound; 0 where it is legal.
+    pub(super) over: usize,
 }
 
 #[derive(Serialize)]
@@ -121,9 +139,12 @@ impl RegionReport {
 impl ChoiceReport {
     /// A choice; those of these names were made by the caller.
     pub(super) fn new(choice: &Choice, set: &[(&str, usize)]) -> Self {
-        let Choice { name, value, bound, limit, used, alternative } = *choice;
+        let Choice { name, value, bound, limit, used, alternative, larger } = *choice;
         let bound = if set.iter().any(|(set, _)| *set == name) { "set" } else { bound.name() };
-        Self { name, value, bound, limit, used, slack: choice.slack(), alternative }
+        let over = larger.over();
+        let Larger { value: more, bound: held, limit: most, needs } = larger;
+        let larger = LargerReport { value: more, bound: held.name(), limit: most, needs, over };
+        Self { name, value, bound, limit, used, slack: choice.slack(), alternative, larger }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `plan` tells, for people.
 
-use super::report::{MOST_TILES, Plan, TargetReport};
+use super::report::{LargerReport, MOST_TILES, Plan, TargetReport};
 use crate::output::{self, Report, TensorReport};
 
 impl Report for Plan {
@@ -13,6 +13,7 @@ impl Report for Plan {
             self.tiling_data(),
             self.phases(),
             self.regions(),
+            self.decisions(),
             self.choices(),
             self.prices(),
             self.means(),
@@ -86,13 +87,32 @@ impl Plan {
         section(["workspace region", "offset", "bytes", "phases"], rows)
     }
 
+    fn decisions(&self) -> String {
+        let rows = self.decisions.iter().flat_map(|decision| {
+            let first = [decision.name.to_owned(), decision.value.clone(), decision.why.clone()];
+            let measures = decision.measures.iter().map(|m| {
+                let slack = m.slack;
+                [String::new(), String::new(), format!("{}: {} of {}, slack {slack}", m.name, m.used, m.limit)]
+            });
+            let others = decision.others.iter().map(|o| [String::new(), o.value.clone(), format!("by {}", o.by)]);
+            std::iter::once(first).chain(measures).chain(others).map(Vec::from).collect::<Vec<_>>()
+        });
+        section(["decision", "value", "why, and what would change it"], rows)
+    }
+
     fn choices(&self) -> String {
         let rows = self.choices.iter().map(|c| {
             let used = format!("{} of {}", c.used, c.limit);
             let alternative = c.alternative.map_or("-".into(), |n| n.to_string());
-            vec![c.name.to_owned(), c.value.to_string(), c.bound.to_owned(), used, c.slack.to_string(), alternative]
+            let LargerReport { value, bound, limit, needs, over } = c.larger;
+            let larger = match over {
+                0 => format!("{value}: legal, {needs} of {limit} {bound}"),
+                over => format!("{value}: {needs} of {limit} {bound}, {over} over"),
+            };
+            let [value, slack] = [c.value, c.slack].map(|n| n.to_string());
+            vec![c.name.to_owned(), value, c.bound.to_owned(), used, slack, alternative, larger]
         });
-        section(["choice", "value", "bound by", "used", "slack", "next legal"], rows)
+        section(["choice", "value", "bound by", "used", "slack", "next smaller", "next larger"], rows)
     }
 
     fn prices(&self) -> String {

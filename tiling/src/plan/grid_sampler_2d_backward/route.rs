@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use super::{CHANNEL_BLOCK, CHUNK, Plan, Work, ceil_div, images_of, split};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
-use crate::plan::{Bound, Choice};
+use crate::plan::{Bound, Choice, Larger};
 use crate::{Dtype, PlanError};
 
 /// How a plan computes.
@@ -211,10 +211,15 @@ impl Plan {
         let (Some(limit), Bound::Work) = (self.common.options.workspace_limit, choice.bound) else { return choice };
         let mut unlimited = *self;
         unlimited.common.options.workspace_limit = None;
-        if self.route == Route::Zero || unlimited.choose().1 <= choice.value {
+        (unlimited.route, unlimited.common.block_dim) = unlimited.choose();
+        let value = unlimited.common.block_dim;
+        if self.route == Route::Zero || value <= choice.value {
             return choice;
         }
-        Choice { bound: Bound::WorkspaceLimit, limit, used: self.common.workspace.bytes(), ..choice }
+        let bound = Bound::WorkspaceLimit;
+        let needs = unlimited.lay_out().map_or(usize::MAX, |workspace| workspace.bytes());
+        let larger = Larger { value, bound, limit, needs };
+        Choice { bound, limit, used: self.common.workspace.bytes(), larger, ..choice }
     }
 
     /// Bytes of a tile's boxes: `grid`, `grad_output`, `grid_grad`, and the sums over channels.

@@ -1,0 +1,63 @@
+//! Why a tiling has its key, and what would give it another.
+
+use core::fmt;
+
+/// Most neighbours of a key that are told.
+pub(super) const MOST: usize = 8;
+
+/// Another key of the same operator on the same machine, one change away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The key.
+    pub tiling_key: usize,
+    /// What gives it.
+    pub change: Change,
+}
+
+/// A change of the problem or the machine. [`Display`](fmt::Display) says it in a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An attribute, a dtype or a mode takes another value.
+    Value {
+        /// What.
+        name: &'static str,
+        /// Its new value.
+        to: &'static str,
+    },
+    /// A size becomes another.
+    Size {
+        /// What.
+        name: &'static str,
+        /// Its size now.
+        from: usize,
+        /// The nearest size that gives the other key.
+        to: usize,
+    },
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Value { name, to } => write!(f, "{name} {to}"),
+            Self::Size { name, from, to } => {
+                write!(f, "{name} {to}, {} {}", from.abs_diff(to), if to > from { "more" } else { "less" })
+            }
+        }
+    }
+}
+
+/// Those of the changes that give another key, by the key that each gives.
+pub(super) fn neighbours(
+    key: usize,
+    changes: impl IntoIterator<Item = (Change, Option<usize>)>,
+) -> [Option<Neighbour>; MOST] {
+    let mut found = [None; MOST];
+    let others = changes.into_iter().filter_map(|(change, other)| {
+        let tiling_key = other.filter(|&other| other != key)?;
+        Some(Neighbour { tiling_key, change })
+    });
+    for (slot, neighbour) in found.iter_mut().zip(others) {
+        *slot = Some(neighbour);
+    }
+    found
+}

@@ -26,10 +26,11 @@ fn grid_sampler(dtype: Dtype, [n, c, hi, wi, ho, wo]: [usize; 6], interpolation:
 }
 
 fn replication_pad(dtype: Dtype, [n, c, h, w]: [usize; 4], padding: [i64; 4]) -> Problem {
-    let [left, right, top, bottom] = padding.map(|p| p as usize);
+    let [left, right, top, bottom] = padding.map(|p| p as isize);
     let tensor = |h, w| TensorDesc::contiguous(dtype, &[n, c, h, w]).unwrap();
+    let padded = |n: usize, before, after| n.checked_add_signed(before + after).unwrap();
     let desc = replication_pad::Desc {
-        grad_output: tensor(h + top + bottom, w + left + right),
+        grad_output: tensor(padded(h, top, bottom), padded(w, left, right)),
         self_tensor: tensor(h, w),
         padding: &padding,
         grad_input: tensor(h, w),
@@ -59,7 +60,7 @@ fn published_row_of_the_grid_sampler() {
 
 #[test]
 fn published_row_of_replication_padding() {
-    let problem = replication_pad(Dtype::F16, [1, 1, 64, 61], [1, 2, 0, 0]);
+    let problem = replication_pad(Dtype::F16, [1, 1, 64, 62], [1, 1, 0, 0]);
     let plan = vendor_plan(&problem, &machine(VendorArch::Dav2201, 64, 262_144)).unwrap();
     assert_eq!((plan.tiling_key(), plan.block_dim(), plan.kernel_workspace_bytes()), (2101, 64, 16_785_408));
     assert_eq!(plan.field("ubFactorElement"), Some(18_944));
@@ -100,14 +101,16 @@ fn keys_name_the_kernel() {
 }
 
 #[test]
-fn what_the_vendor_runs_elsewhere_has_no_tiling() {
+fn what_the_kernels_do_not_take_has_no_tiling() {
     let a2 = machine(VendorArch::Dav2201, 48, 196_608);
-    let channels = grid_sampler(Dtype::F32, [1, 2049, 4, 4, 2, 2], 0, 0);
-    assert_eq!(vendor_plan(&channels, &a2), Err(VendorError::Channels { got: 2049, most: 2048 }));
-    let deep = replication_pad(Dtype::F32, [1, 1, 30, 30], [0, 0, 8, 0]);
-    assert_eq!(vendor_plan(&deep, &a2), Err(VendorError::Padding { got: 8, most: 7 }));
-    let wide = replication_pad(Dtype::F32, [1, 1, 30, 30], [80, 8, 0, 0]);
-    assert_eq!(vendor_plan(&wide, &a2).unwrap().tiling_key(), 1101);
+    // Where the vendor's library would not send them, the kernels' tilings exist all the same.
+    let channels = grid_sampler(Dtype::F32, [1, 2049, 4, 4, 2, 2], 1, 0);
+    let plan = vendor_plan(&channels, &a2).unwrap();
+    assert_eq!((plan.tiling_key(), plan.field("group")), (2, Some(1)));
+    let deep = replication_pad(Dtype::F32, [1, 1, 1, 70], [0, 1, 32, 33]);
+    assert_eq!(vendor_plan(&deep, &a2).unwrap().tiling_key(), 11111);
+    let cropped = replication_pad(Dtype::F32, [1, 1, 30, 30], [0, 0, -1, 0]);
+    assert_eq!(vendor_plan(&cropped, &a2), Err(VendorError::Padding { got: -1 }));
     let double = replication_pad(Dtype::F64, [1, 1, 30, 30], [1, 1, 1, 1]);
     assert!(matches!(vendor_plan(&double, &a2), Err(VendorError::NoKernel { .. })));
     let small = machine(VendorArch::Dav2201, 48, 8 * 1024);

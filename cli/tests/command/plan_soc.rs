@@ -193,6 +193,117 @@ fn products_are_compared() {
 }
 
 #[test]
+fn a_product_that_refuses_an_override_does_not_stop_the_others() {
+    let plans = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --cores 48 --format json"));
+    let plans: Value = serde_json::from_str(&plans).unwrap();
+    assert_eq!(plans.as_array().unwrap().len(), Product::ALL.len());
+    for plan in plans.as_array().unwrap().iter().filter(|plan| plan["supported"] == true) {
+        let reason = plan["reason"].as_str().unwrap_or_default();
+        match plan["target"]["cores"].as_u64().unwrap() {
+            cores if cores < 48 => assert!(reason.contains(&format!("the {cores} vector cores")), "{plan}"),
+            _ => assert_eq!((reason, &plan["scheme"]), ("", &json!("vendor"))),
+        }
+        assert_eq!(plan["scheme"].is_null(), !reason.is_empty(), "{plan}");
+    }
+    let points = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --set tile_points=4"));
+    assert!(points.contains("- atlas-a2: --set tile_points is of the native scheme"), "{points}");
+    assert!(points.contains("| tile_points 4, tile_channels 3 |"), "{points}");
+    let line = fails(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --cores 1000"), 3);
+    assert!(line.contains("cores 1000 is 968 more than the 32 vector cores of Ascend910A"), "{line}");
+    let line = fails(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --set speed=1"), 2);
+    assert!(line.contains("--set speed"), "{line}");
+}
+
+/// What a decision would be otherwise, and by what change.
+fn others(plan: &Value, name: &str) -> Vec<(String, String)> {
+    let decisions = plan["decisions"].as_array().unwrap();
+    let decision = decisions.iter().find(|decision| decision["name"] == name).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    decision["others"].as_array().unwrap().iter().map(|other| (text(&other["value"]), text(&other["by"]))).collect()
+}
+
+#[test]
+fn decisions_name_what_would_change_them() {
+    let of = |args: &str| plan(&format!("{args} --soc Ascend910B1"));
+    let grid = of(GRID_SAMPLER);
+    assert_eq!(others(&grid, "scheme"), [("native".into(), "--scheme native".into())]);
+    assert_eq!(others(&grid, "route"), [("aicpu".into(), "C at least 2049, now 3".into())]);
+    // The command with the change gives the key.
+    for (key, change) in others(&grid, "tiling_key") {
+        let args = format!("{GRID_SAMPLER} --{}", change);
+        assert_eq!(of(&args)["tiling_key"].to_string(), key, "{change}");
+    }
+
+    let deep = "grid-sampler-2d-backward --shape input=1,2050,4,4 --shape grid=1,2,2,2";
+    let fallback = of(deep);
+    assert_eq!((&fallback["scheme"], &fallback["vendor_route"]), (&json!("native"), &json!("aicpu")));
+    assert_eq!(fallback["decisions"][1]["measures"][0]["slack"], -2);
+    assert_eq!(others(&fallback, "route"), [("aicore".into(), "C at most 2048, now 2050".into())]);
+    assert_eq!(others(&fallback, "scheme"), [("vendor".into(), "--scheme vendor".into())]);
+    assert_eq!(of(&format!("{deep} --scheme vendor"))["tiling_data"]["ubFactorElement"], 192);
+
+    // Rows that do not fit, of a tensor that is not small: each way back to the AI Core is one.
+    let unpool = |n: usize| {
+        of(&format!(
+            "max-unpool2d-backward --shape self={n},1,100,100 --dtype f32 --dtype indices=i32 --output-size 300,300"
+        ))
+    };
+    let (few, many) = (unpool(8), unpool(9));
+    assert_eq!((&few["vendor_route"], &many["vendor_route"]), (&json!("aicore"), &json!("aicpu")));
+    assert_eq!(others(&many, "route").len(), 3);
+    assert!(
+        others(&few, "route")
+            .contains(&("aicpu".into(), "bytes of a small grad_output at least 3072001, now 2880000".into()))
+    );
+
+    let pad = of("replication-pad2d-backward --shape self=1,3,60,60 --padding 1,1,2,2 --dtype bf16");
+    assert_eq!(pad["tiling_key"], 3000);
+    assert_eq!(others(&pad, "tiling_key of aclnn"), [("3000".into(), "call the kernel directly".into())]);
+    assert!(others(&pad, "tiling_key").contains(&("3010".into(), "height of grad_output 65, 1 more".into())));
+}
+
+#[test]
+fn choices_have_the_next_value_on_both_sides() {
+    for args in Operator::ALL.map(problem) {
+        for more in ["--scheme native --soc Ascend910B1", "--target cortex-m4", "--scheme native --soc Ascend910A"] {
+            let plan = plan(&format!("{args} {more}"));
+            for choice in plan["choices"].as_array().unwrap() {
+                let (value, larger) = (choice["value"].as_u64().unwrap(), &choice["larger"]);
+                let name = choice["name"].as_str().unwrap();
+                assert!(choice["alternative"].as_u64().is_none_or(|less| less < value), "{choice}");
+                assert!(larger["value"].as_u64().unwrap() > value, "{choice}");
+                // What is said to break a bound does, and what is said to be legal is taken.
+                if !["block_dim", "tile_channels", "tile_taps"].contains(&name) {
+                    let set = format!("plan {args} {more} --set {name}={}", larger["value"]);
+                    let over = larger["over"].as_u64().unwrap();
+                    if over == 0 {
+                        assert_eq!(json(Path::new("."), &set)["supported"], true);
+                    } else if larger["bound"] == "work" {
+                        assert!(fails(Path::new("."), &set, 3).contains(&format!("{over} more than")), "{choice}");
+                    }
+                    if let Some(less) = choice["alternative"].as_u64() {
+                        json(Path::new("."), &format!("plan {args} {more} --set {name}={less}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_model_has_a_hash() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("same.toml"), "inherits = \"Ascend910B1\"\n").unwrap();
+    fs::write(folder.path().join("other.toml"), "inherits = \"Ascend910B1\"\n[ub]\nbytes = \"191 KiB\"\n").unwrap();
+    let hash = |soc: &str| json(folder.path(), &format!("plan {GRID_SAMPLER} --soc {soc}"))["model_hash"].clone();
+    let own = hash("Ascend910B1");
+    assert_eq!(own.as_str().unwrap().len(), 16);
+    assert_eq!(own, hash("same.toml"));
+    assert_ne!(own, hash("other.toml"));
+    assert_eq!(plan(GRID_SAMPLER)["model_hash"], Value::Null);
+}
+
+#[test]
 fn products_that_lack_something_are_planned_without_it() {
     let unpool = problem(Operator::MaxUnpool2dBackward);
     let gather = |product: &str| {

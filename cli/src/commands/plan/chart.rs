@@ -158,18 +158,22 @@ fn draw(body: &mut String, panel: &Panel, top: f64) -> f64 {
         let x = LEFT + column * piece.first as f64 + 2.0;
         let width = column * (piece.last + 1 - piece.first) as f64 - 4.0;
         let (fill, height) = (COLOURS[i % COLOURS.len()], lower - upper - 3.0);
-        let label = format!("{} {}", piece.name, grouped(piece.bytes));
-        let tip = format!("{}: {} bytes at {}", piece.name, grouped(piece.bytes), grouped(piece.offset));
-        let _ = writeln!(
+        let (label, bytes) = (format!("{} {}", piece.name, grouped(piece.bytes)), grouped(piece.bytes));
+        let tip = format!("{}: {bytes} bytes at {}", piece.name, grouped(piece.offset));
+        // The size below the name, where both are too long for one line and there is room.
+        let two = label.chars().count() > letters(width) && height > 38.0;
+        let lines = if two { vec![piece.name, &bytes] } else { vec![label.as_str()] };
+        let _ = write!(
             body,
-            "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"3\" fill=\"{fill}\"/>\
-             <text class=\"on\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"12\">{}</text></g>",
+            "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"3\" fill=\"{fill}\"/>",
             escaped(&tip),
             upper + 1.5,
-            x + 6.0,
-            upper + 17.0,
-            fitted(&label, width),
         );
+        for (row, line) in lines.into_iter().enumerate() {
+            let (x, y, line) = (x + 6.0, upper + 17.0 + 15.0 * row as f64, fitted(line, width));
+            let _ = write!(body, "<text class=\"on\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"12\">{line}</text>");
+        }
+        let _ = writeln!(body, "</g>");
     }
     let _ = writeln!(
         body,
@@ -180,9 +184,14 @@ fn draw(body: &mut String, panel: &Panel, top: f64) -> f64 {
     y + 34.0
 }
 
+/// Letters that fit a box of so many pixels.
+fn letters(width: f64) -> usize {
+    ((width - 10.0) / 6.6).max(1.0) as usize
+}
+
 /// As much of a text as a box of so many pixels shows; the rest is in its tip.
 fn fitted(text: &str, width: f64) -> String {
-    let most = ((width - 10.0) / 6.6).max(1.0) as usize;
+    let most = letters(width);
     if text.chars().count() <= most {
         return escaped(text);
     }

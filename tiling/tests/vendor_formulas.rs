@@ -157,8 +157,9 @@ fn grid_sampler_on_950() {
 
 #[test]
 fn replication_padding_on_a2() {
-    // Height and width of grad_input, padding, the F32 key, strips of the buffer in F32 and in 16 bits, bytes of a run.
-    let classes: [([usize; 2], [i64; 4], usize, [usize; 2]); 8] = [
+    /// Height and width of `grad_input`, padding, the F32 key, strips of the buffer in F32 and in 16 bits.
+    type Class = ([usize; 2], [i64; 4], usize, [usize; 2]);
+    let classes: [Class; 8] = [
         ([30, 40], [1, 7, 2, 3], 1000, [4 * 64, 8 * 64]),
         ([64, 64], [0, 0, 0, 0], 1000, [4 * 64, 8 * 64]),
         ([60, 70], [1, 2, 2, 2], 1100, [3 * 64, 6 * 64]),

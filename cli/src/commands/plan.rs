@@ -72,8 +72,11 @@ fn of_every_product(
             }
             Err(why) => {
                 let plain = PlaceArgs { cores: None, set: Vec::new(), ..args };
-                plans.push(make::refused(attributes, known, &Place::one(&plain, threads)?, &plain, &why)?);
-                first_error.get_or_insert(why);
+                let plan = make::refused(attributes, known, &Place::one(&plain, threads)?, &plain, &why)?;
+                if plan.supported {
+                    first_error.get_or_insert(why);
+                }
+                plans.push(plan);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! position) as the output box has, divided by the strides. A tile shrinks in rows, then in columns, and when the taps of a
 //! single block of columns are too many, its sums are made in parts, kernel rows ascending and in a row columns ascending.
 
+mod choices;
 #[cfg(test)]
 mod tests;
 
@@ -13,9 +14,9 @@ use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
 use super::staging::{self, Staging};
-use super::{Choice, Common, Larger, Phase, Price};
+use super::{Common, Phase};
 use crate::im2col_backward::Problem;
-use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
+use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,57 +199,6 @@ impl Plan {
     #[must_use]
     pub fn sums(&self) -> (Dtype, bool) {
         self.sums_of(self.size.taps)
-    }
-
-    /// The same plan with a tile of another size, `tile_rows` or `tile_columns`; the other one shrinks if it must. The taps of a
-    /// tile follow from the rest.
-    ///
-    /// # Errors
-    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
-    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
-        const NAMES: [&str; 2] = ["tile_rows", "tile_columns"];
-        let [of_rows, of_columns] = NAMES;
-        let (old, budget) = (self.size, self.common.target.local_bytes);
-        let bytes = |rows, columns| self.bytes(Size { rows, columns, ..old });
-        let (rows, columns) = if name == of_rows {
-            let rows = self.common.wanted_tile(of_rows, value, self.problem.h, |n| bytes(n, 1))?;
-            (rows, largest(old.columns, budget, |n| bytes(rows, n)).unwrap_or(1))
-        } else if name == of_columns {
-            let columns = self.common.wanted_tile(of_columns, value, self.problem.w, |n| bytes(1, n))?;
-            (largest(old.rows, budget, |n| bytes(n, columns)).unwrap_or(1), columns)
-        } else {
-            return Err(PlanError::NoTile { operator: Operator::Im2colBackward, names: &NAMES });
-        };
-        self.size = Size { rows, columns, ..old };
-        Ok(self)
-    }
-
-    /// Why it is what it is.
-    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let (size, common) = (self.size, &self.common);
-        let Size { rows, columns, taps: [ti, tj] } = size;
-        let [kh, kw] = self.cut_taps();
-        // A part of a kernel row, or whole rows of it.
-        let of = |n: usize| if n <= kw { [1, n] } else { [n.div_ceil(kw.max(1)), kw] };
-        let value = ti.saturating_mul(tj);
-        let taps = |n| self.bytes(Size { taps: of(n), ..size });
-        let taps = common.tile_choice("tile_taps", value, kh.saturating_mul(kw), taps);
-        let more = value.saturating_add(if value < kw { 1 } else { kw });
-        let less = value.checked_sub(if ti > 1 { kw } else { 1 }).filter(|&less| less > 0);
-        let larger = Larger { value: more, ..taps.larger };
-        let taps = Choice { alternative: less, larger, ..taps };
-        [
-            common.block_dim_choice(),
-            common.tile_choice("tile_rows", rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
-            common.tile_choice("tile_columns", columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
-            taps,
-        ]
-        .into_iter()
-    }
-
-    /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
-    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        self.staged.price().into_iter()
     }
 
     fn units(&self) -> Units {

@@ -1,0 +1,59 @@
+//! The sizes of a plan's tiles: why they are what they are, and other ones that a caller asks for.
+
+use super::{Plan, Size};
+use crate::plan::shares::largest;
+use crate::plan::{Choice, Larger, Price};
+use crate::{Operator, PlanError};
+
+impl Plan {
+    /// The same plan with a tile of another size, `tile_rows` or `tile_columns`; the other one shrinks if it must. The taps of a
+    /// tile follow from the rest.
+    ///
+    /// # Errors
+    /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
+    pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
+        const NAMES: [&str; 2] = ["tile_rows", "tile_columns"];
+        let [of_rows, of_columns] = NAMES;
+        let (old, budget) = (self.size, self.common.target.local_bytes);
+        let bytes = |rows, columns| self.bytes(Size { rows, columns, ..old });
+        let (rows, columns) = if name == of_rows {
+            let rows = self.common.wanted_tile(of_rows, value, self.problem.h, |n| bytes(n, 1))?;
+            (rows, largest(old.columns, budget, |n| bytes(rows, n)).unwrap_or(1))
+        } else if name == of_columns {
+            let columns = self.common.wanted_tile(of_columns, value, self.problem.w, |n| bytes(1, n))?;
+            (largest(old.rows, budget, |n| bytes(n, columns)).unwrap_or(1), columns)
+        } else {
+            return Err(PlanError::NoTile { operator: Operator::Im2colBackward, names: &NAMES });
+        };
+        self.size = Size { rows, columns, ..old };
+        Ok(self)
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let (size, common) = (self.size, &self.common);
+        let Size { rows, columns, taps: [ti, tj] } = size;
+        let [kh, kw] = self.cut_taps();
+        // A part of a kernel row, or whole rows of it.
+        let of = |n: usize| if n <= kw { [1, n] } else { [n.div_ceil(kw.max(1)), kw] };
+        let value = ti.saturating_mul(tj);
+        let taps = |n| self.bytes(Size { taps: of(n), ..size });
+        let taps = common.tile_choice("tile_taps", value, kh.saturating_mul(kw), taps);
+        let more = value.saturating_add(if value < kw { 1 } else { kw });
+        let less = value.checked_sub(if ti > 1 { kw } else { 1 }).filter(|&less| less > 0);
+        let larger = Larger { value: more, ..taps.larger };
+        let taps = Choice { alternative: less, larger, ..taps };
+        [
+            common.block_dim_choice(),
+            common.tile_choice("tile_rows", rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
+            common.tile_choice("tile_columns", columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
+            taps,
+        ]
+        .into_iter()
+    }
+
+    /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
+        self.staged.price().into_iter()
+    }
+}

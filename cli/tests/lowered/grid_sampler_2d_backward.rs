@@ -21,7 +21,7 @@ fn kinds(rng: &mut Rng) -> Kinds {
 
 /// Every mode that has a program.
 fn modes() -> Vec<GridSampler> {
-    GridSampler::modes().filter(|mode| lower(&of(mode.clone()), &At::cores(1)).is_ok()).collect()
+    GridSampler::modes().filter(|mode| lower(&of(*mode), &At::cores(1)).is_ok()).collect()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn all_modes_and_dtypes() {
             for output_mask in [[true, true], [true, false], [false, true]] {
                 let [hi, wi, ho, wo] = [1 + rng.below(9), 1 + rng.below(18), 1 + rng.below(9), 1 + rng.below(9)];
                 let [n, c] = [1 + rng.below(3), rng.pick(&[1, 3, 9, 17])];
-                let problem = of(GridSampler { dtype, n, c, hi, wi, ho, wo, output_mask, ..mode.clone() });
+                let problem = of(GridSampler { dtype, n, c, hi, wi, ho, wo, output_mask, ..mode });
                 let kinds = kinds(&mut rng);
                 check(&problem, &At::cores(rng.pick(&[1, 2, 5, 48])), kinds, rng.next_u64());
             }
@@ -45,7 +45,7 @@ fn channels_around_blocks_and_points_around_chunks() {
     let mut rng = Rng::new(42);
     for c in [8, 15, 16, 63, 64, 65, 130] {
         for (ho, wo) in [(1, 1), (1, 31), (4, 8), (3, 11), (19, 27)] {
-            let (dtype, mode) = (rng.pick(&DTYPES), modes()[rng.below(modes().len())].clone());
+            let (dtype, mode) = (rng.pick(&DTYPES), modes()[rng.below(modes().len())]);
             let problem = of(GridSampler { dtype, n: 1, c, hi: 9, wi: 7, ho, wo, ..mode });
             let kinds = kinds(&mut rng);
             check(&problem, &At::cores(rng.pick(&[1, 2, 48])), kinds, rng.next_u64());

@@ -60,7 +60,6 @@ impl std::error::Error for Halt {}
 
 /// What [`Run::advance`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "most of it is steps")]
 pub enum Progress {
     /// The scalar unit handed a step to the queue of another pipe.
     Queued(Pipe),

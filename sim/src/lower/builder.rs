@@ -2,9 +2,9 @@
 
 use crate::product::Element;
 use crate::program::{
-    Assume, Float,
-    BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, IntOp, Load, Local,
-    Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector, Write,
+    Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, For, Global, Granularity, If, Instruction, IntOp,
+    Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector,
+    Write,
 };
 
 /// Flags of a pair of pipes that programs may use: the framework keeps two of eight.
@@ -121,13 +121,13 @@ impl Builder {
         body: impl FnOnce(&mut Self, Expr),
     ) {
         let (from, to, step) = (from.into(), to.into(), int(step.max(1)));
-        if let Some(iterations) = (to.clone() - from.clone()).as_constant() {
-            if iterations <= step {
-                if iterations > 0 {
-                    body(self, from);
-                }
-                return;
+        if let Some(iterations) = (to.clone() - from.clone()).as_constant()
+            && iterations <= step
+        {
+            if iterations > 0 {
+                body(self, from);
             }
+            return;
         }
         let var = self.register(name, Content::Int);
         let body = self.within(|b| body(b, var.into()));

@@ -7,7 +7,9 @@ use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{Compute, binary, blocks, cast, fill, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Pattern, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp};
+use crate::program::{
+    BinaryOp, BufferId, Burst, Expr, Local, Pattern, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp,
+};
 
 /// Where points lie that mix no pixel.
 pub(super) const NOWHERE: f32 = -4_294_967_296.0;

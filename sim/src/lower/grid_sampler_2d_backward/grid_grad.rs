@@ -99,7 +99,11 @@ pub(super) fn lower(
     let with = |points, planes| Sizes { compute, pixels, points, planes };
     // As many points as fit beside two planes, if those are not few; else beside one.
     let fits = |least: usize, planes| {
-        (least.min(most)..=most).rev().step_by(8).find(|&points| with(points, planes).bytes() <= budget).map(|n| with(n, planes))
+        (least.min(most)..=most)
+            .rev()
+            .step_by(8)
+            .find(|&points| with(points, planes).bytes() <= budget)
+            .map(|n| with(n, planes))
     };
     let sizes = fits(128, 2).or_else(|| fits(8, 1));
     let sizes = sizes.ok_or_else(|| LowerError::LocalBytes { got: budget, want: with(8, 1).bytes() })?;
@@ -167,7 +171,8 @@ impl Lowering {
             table,
             gradient_wide: short.then(|| vectors("gradient_f32", 1)),
             loaded,
-            places: ["column", "row"].map(|axis| ["before", "behind"].map(|side| vectors(&format!("{axis}_{side}"), 1))),
+            places: ["column", "row"]
+                .map(|axis| ["before", "behind"].map(|side| vectors(&format!("{axis}_{side}"), 1))),
             offsets: ["nw", "ne", "sw", "se"].map(|corner| vectors(&format!("{corner}_offset"), 1)),
             pixels: ["nw", "ne", "sw", "se"].map(|corner| vectors(corner, 1)),
             lanes: ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES)),
@@ -311,7 +316,9 @@ impl Lowering {
             let mut step = |op, to: &Local, a: &Local, by: &Local| {
                 binary(b, op, Element::F32, [to.clone(), a.clone(), by.clone()], count.clone());
             };
-            for (to, ((a, by), weight)) in [&first, &second].into_iter().zip(differences.into_iter().zip([across.before, across.after])) {
+            for (to, ((a, by), weight)) in
+                [&first, &second].into_iter().zip(differences.into_iter().zip([across.before, across.after]))
+            {
                 step(BinaryOp::Sub, to, a, by);
                 step(BinaryOp::Mul, to, to, &weight.at(0));
             }

@@ -80,7 +80,13 @@ impl Sizes {
         let offsets = 3 * blocks(4 * self.points);
         let gradient = 2 * self.gradient_bytes(self.compute.size) + self.gradient_bytes(4);
         let ordered = 2 * self.ordered_bytes(self.compute.size);
-        Coordinates::bytes(self.compute, self.points) + self.image_bytes() + short + weights + offsets + gradient + ordered
+        Coordinates::bytes(self.compute, self.points)
+            + self.image_bytes()
+            + short
+            + weights
+            + offsets
+            + gradient
+            + ordered
     }
 }
 
@@ -218,7 +224,8 @@ impl Lowering {
     }
 
     fn share(&self, b: &mut Builder, plan: &Plan, parts: &[Pixels]) {
-        let mut each = |name: &str, of: &dyn Fn(&Pixels) -> usize| b.per_core(name, parts.iter().map(|p| int(of(p))).collect());
+        let mut each =
+            |name: &str, of: &dyn Fn(&Pixels) -> usize| b.per_core(name, parts.iter().map(|p| int(of(p))).collect());
         let blocks = (each("first_block", &|p| p.blocks.start), each("last_block", &|p| p.blocks.end));
         let channels = (each("first_channel", &|p| p.channels.start), each("last_channel", &|p| p.channels.end));
         let rows = (each("first_row", &|p| p.rows.start), each("last_row", &|p| p.rows.end));

@@ -116,6 +116,7 @@ pub struct Output {
     pub bytes: usize,
 }
 
+#[cfg(feature = "grid-sampler-2d-backward")]
 impl Output {
     /// None.
     pub(crate) const EMPTY: Self = Self { data: core::ptr::null_mut(), bytes: 0 };

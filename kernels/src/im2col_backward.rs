@@ -3,7 +3,7 @@
 //!
 //! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
 //! to the dtype of `out`. A cell that no window reaches is +0.0. Workspace only for a copy of a `grad_output` whose columns lie
-//! far apart; the sums lie on the stack, 2 KiB at the scalar
+//! far apart; the sums lie on the stack, 1 KiB at the scalar
 //! level and 16 KiB at the others.
 
 mod add;
@@ -176,7 +176,7 @@ fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: V
     {
         gather_share(plan, level, share, inputs.grad_output, out);
     } else if level.is_scalar() {
-        compute_in_2_kib(plan, level, what, inputs.grad_output, out);
+        compute_in_1_kib(plan, level, what, inputs.grad_output, out);
     } else {
         compute_in_16_kib(plan, level, what, inputs.grad_output, out);
     }
@@ -199,8 +199,8 @@ fn gather_share(plan: &Plan, level: Level, share: usize, grad: Values<'_>, out: 
 
 /// For small cores, which have no cache to use well and not much stack.
 #[inline(never)]
-fn compute_in_2_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
-    compute_in(&mut [0.0; 256], plan, level, what, grad, out);
+fn compute_in_1_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
+    compute_in(&mut [0.0; 128], plan, level, what, grad, out);
 }
 
 /// Half of a small level-1 cache: a plane of 56 x 56 f32 fits.

@@ -59,7 +59,7 @@ impl Choice {
     pub(super) const NONE: Self = Self { staging: None, pays: false };
 
     /// Decides, and gives the plan its region. `pays` says for which strides the copy does.
-    pub(super) fn new(common: &mut Common, slot: Option<TensorSlot>, pays: fn(&TensorSlot) -> bool) -> Self {
+    pub(super) fn new(common: &mut Common, slot: Option<TensorSlot>, pays: impl Fn(&TensorSlot) -> bool) -> Self {
         let Some(slot) = slot.filter(|slot| common.target.capabilities.caches && slot.span > 0 && pays(slot)) else {
             return Self::NONE;
         };

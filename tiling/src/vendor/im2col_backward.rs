@@ -31,7 +31,7 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let bound = core_bound(block_dim, machine.vector_cores);
     Ok(VendorPlan::new(OPERATOR, own, block_dim, SYSTEM_WORKSPACE)
         .because(bound, [None; 2])
-        .keyed("dtype", others)
+        .keyed("0, 1 and 2 are f32, f16 and bf16", others)
         .with(&[
             ("total", total),
             ("H", problem.h),

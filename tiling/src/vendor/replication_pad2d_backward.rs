@@ -109,13 +109,15 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
 
 const fn rule(class: Class) -> &'static str {
     match class {
-        Class::Rows => "only top and bottom are padded; dtype",
-        Class::Columns => "only left and right are padded; dtype",
-        Class::Small => "grad_output is at most 64 x 64; dtype",
-        Class::Wide => "grad_output is at most 64 high and wider than 64; dtype",
-        Class::High => "grad_output is higher than 64 and at most 64 wide; dtype",
-        Class::Large => "grad_output is larger than 64 both ways; dtype",
-        Class::OneRow => "grad_output is larger than 64 both ways and grad_input one row; dtype",
+        Class::Rows => "only top and bottom are padded; 1000 more in f16, 2000 in bf16",
+        Class::Columns => "only left and right are padded; 1000 more in f16, 2000 in bf16",
+        Class::Small => "grad_output is at most 64 x 64; 1000 more in f16, 2000 in bf16",
+        Class::Wide => "grad_output is at most 64 high and wider than 64; 1000 more in f16, 2000 in bf16",
+        Class::High => "grad_output is higher than 64 and at most 64 wide; 1000 more in f16, 2000 in bf16",
+        Class::Large => "grad_output is larger than 64 both ways; 1000 more in f16, 2000 in bf16",
+        Class::OneRow => {
+            "grad_output is larger than 64 both ways and grad_input one row; twice that in f16, three times in bf16"
+        }
     }
 }
 

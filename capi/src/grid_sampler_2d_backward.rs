@@ -339,7 +339,15 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
-        let (dtype, all) = (plan.problem().dtype, Memory::of(plan, buffers)?);
+        let (dtype, mut all) = (plan.problem().dtype, Memory::of(plan, buffers)?);
+        if let Some(staging) = plan.stagings().nth(phase) {
+            let copy = operator::copy_in(&staging, all.workspace);
+            // SAFETY: the caller's promise; shares own disjoint elements.
+            let (inputs, copy) =
+                unsafe { (all.inputs(plan)?, copy.elements_mut(dtype, &operator::copy_share(&staging, share))?) };
+            return kernel::stage_share(plan, phase, share, inputs, copy).map_err(of_run);
+        }
+        all.take_copies(plan);
         let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
         let workspace = all.workspace.aligned(ALIGN);
         // SAFETY: the caller's promise; shares own disjoint elements and parts of the workspace, and only read `read`.
@@ -418,6 +426,16 @@ impl Memory {
         let workspace = buffers.workspace.bytes()?;
         disjoint(&[input_grad, grid_grad, workspace], &inputs)?;
         Ok(Self { inputs, input_grad, grid_grad, workspace })
+    }
+
+    /// Reads the copies of inputs that the plan has made instead of them.
+    fn take_copies(&mut self, plan: &Plan) {
+        let [grad_output, input, _] = &mut self.inputs;
+        for staging in plan.stagings() {
+            let copied =
+                if staging.slot.tensor == ubtile_tiling::Tensor::Input { &mut *input } else { &mut *grad_output };
+            *copied = operator::copy_in(&staging, self.workspace);
+        }
     }
 
     /// # Safety

@@ -25,7 +25,7 @@ mod tile;
 
 use half::{bf16, f16};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Tile};
-use ubtile_tiling::{ALIGN, Dtype, Operator, Tensor};
+use ubtile_tiling::{ALIGN, Dtype, Operator, Staging, Tensor};
 
 use self::share::{Front, Share};
 use self::sources::Sources;
@@ -34,6 +34,7 @@ use self::tile::OneTile;
 use crate::built::{BF16, F16, F32, F64};
 use crate::level::{Kernel, Level};
 use crate::parallel::{Parallel, Serial};
+use crate::stage;
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -46,6 +47,13 @@ pub struct Inputs<'a> {
     pub input: Values<'a>,
     /// `[N, Ho, Wo, 2]`: x and y in -1..1.
     pub grid: Values<'a>,
+}
+
+impl<'a> Inputs<'a> {
+    /// The one that a plan copies.
+    fn of(&mut self, staging: &Staging) -> &mut Values<'a> {
+        if staging.slot.tensor == Tensor::Input { &mut self.input } else { &mut self.grad_output }
+    }
 }
 
 /// What is written, of the inputs' dtype. A gradient that is not wanted is not looked at.
@@ -108,8 +116,17 @@ pub fn run_parallel(
         return Err(RunError::Workspace { got, want });
     }
     let slack = workspace.as_ptr().align_offset(ALIGN);
-    let aligned = workspace.get_mut(slack..).unwrap_or(&mut []);
-    match p.dtype {
+    let mut regions = Front::new(workspace.get_mut(slack..).unwrap_or(&mut []));
+    let (mut inputs, mut copied) = (inputs, false);
+    for staging in plan.stagings() {
+        let (region, short) = (staging.region, RunError::Workspace { got, want });
+        let source = inputs.of(&staging);
+        *source = stage::stage_to(&staging, parallel, *source, regions.take(region.offset..region.end()), short)?;
+        copied = true;
+    }
+    let (aligned, on_copies) = (regions.rest(), copied.then(|| plan.on_copies()));
+    let plan = on_copies.as_ref().unwrap_or(plan);
+    match plan.problem().dtype {
         Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
         Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
         Dtype::F32 if F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
@@ -120,8 +137,26 @@ pub fn run_parallel(
     Ok(())
 }
 
-/// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, outputs the elements
-/// [`Plan::share_range`] of them. All shares of a phase must be complete before the next phase begins.
+/// Computes one share of a phase that copies an input, for callers with threads of their own: phase `i` is copy number `i` of
+/// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the phases of the route.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn stage_share(
+    plan: &Plan,
+    phase: usize,
+    share: usize,
+    mut inputs: Inputs<'_>,
+    copy: ValuesMut<'_>,
+) -> Result<(), RunError> {
+    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    let source = *inputs.of(&staging);
+    stage::stage_share(Some(staging), share, source, copy)
+}
+
+/// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, or their copies where the plan
+/// has [them](Plan::stagings), outputs the elements [`Plan::share_range`] of them. All shares of a phase must be complete before
+/// the next phase begins.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short, or memory that is not aligned.
@@ -134,6 +169,11 @@ pub fn run_share(
     outputs: Outputs<'_>,
     memory: ShareMemory<'_>,
 ) -> Result<(), RunError> {
+    let copies = plan.stagings().count();
+    // The copies themselves are made by `stage_share`.
+    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
+    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let plan = on_copies.as_ref().unwrap_or(plan);
     let (p, range, parts) = (plan.problem(), plan.share_range(phase, share), plan.share_workspace(phase, share));
     check_inputs(plan, &inputs)?;
     if p.want_input_grad {

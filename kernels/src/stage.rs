@@ -4,7 +4,7 @@
 //! some columns: it reads whole lines, and writes whole lines.
 
 use bytemuck::Pod;
-use ubtile_tiling::{ALIGN, Staging, Tensor};
+use ubtile_tiling::{ALIGN, Staging};
 
 use crate::RunError;
 use crate::parallel::{Parallel, shares};
@@ -23,13 +23,23 @@ pub(crate) fn stage<'w>(
     workspace: &'w mut [u8],
     want: usize,
 ) -> Result<Values<'w>, RunError> {
+    let short = RunError::Workspace { got: workspace.len(), want };
+    let start = workspace.as_ptr().align_offset(ALIGN).saturating_add(staging.region.offset);
+    stage_to(staging, parallel, source, workspace.get_mut(start..).ok_or(short)?, short)
+}
+
+/// Copies the input to the beginning of `region`, and gives it from there; `short` is the error of a region that does not hold it.
+pub(crate) fn stage_to<'w>(
+    staging: &Staging,
+    parallel: &impl Parallel,
+    source: Values<'_>,
+    region: &'w mut [u8],
+    short: RunError,
+) -> Result<Values<'w>, RunError> {
     source.check(Some(staging.slot))?;
-    let got = workspace.len();
-    let short = RunError::Workspace { got, want };
     let size = staging.slot.dtype.size();
     let bytes = staging.slot.shape.numel().unwrap_or(usize::MAX).saturating_mul(size);
-    let start = workspace.as_ptr().align_offset(ALIGN).saturating_add(staging.region.offset);
-    let region = workspace.get_mut(start..).and_then(|rest| rest.get_mut(..bytes)).ok_or(short)?;
+    let region = region.get_mut(..bytes).ok_or(short)?;
     let dest = ValuesMut::from_bytes(staging.slot.dtype, region).ok_or(short)?;
     let plane = staging.plane();
     let ranges = (0..staging.shares).map(|share| {
@@ -50,7 +60,7 @@ pub(crate) fn stage_share(
     let Some(staging) = staging else { return Ok(()) };
     let elements = staging.planes(share).len().saturating_mul(staging.plane());
     source.check(Some(staging.slot))?;
-    dest.as_values().check_box(Tensor::GradOutput, staging.slot.dtype, elements)?;
+    dest.as_values().check_box(staging.slot.tensor, staging.slot.dtype, elements)?;
     copy_share(&staging, share, source, &mut dest);
     Ok(())
 }

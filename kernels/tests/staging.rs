@@ -3,10 +3,13 @@
 mod common;
 
 use common::{Threads, values, values_mut};
-use ubtile_kernels::{Level, RunError, im2col_backward, replication_pad2d_backward};
-use ubtile_testkit::problems::{Im2col, Layout, ReplicationPad, im2col_inputs, output, replication_pad_inputs};
-use ubtile_testkit::{Data, Fill, Rng};
-use ubtile_tiling::{Dtype, PlanOptions, Staging, TargetSpec, Tensor};
+use ubtile_kernels::{Level, RunError, grid_sampler_2d_backward, im2col_backward, replication_pad2d_backward};
+use ubtile_testkit::problems::{
+    GridSampler, Im2col, Layout, ReplicationPad, grid_sampler_inputs, im2col_inputs, output, replication_pad_inputs,
+};
+use ubtile_testkit::{Coordinates, Data, Fill, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan as GridSamplerPlan, Route};
+use ubtile_tiling::{ALIGN, Dtype, PlanOptions, Staging, TargetSpec, Tensor};
 
 const FAR: [Layout; 2] = [Layout::ChannelsLast, Layout::Transposed];
 const LIMITED: PlanOptions = PlanOptions { workspace_limit: Some(0), local_bytes: None };
@@ -105,5 +108,168 @@ fn replication_pad() {
         let outputs = Outputs { grad_input: values_mut(&mut got) };
         run_parallel(&copies, Level::detect(), &Threads(2), inputs(), outputs, &mut workspace).unwrap();
         assert_eq!(got.bytes(), want.bytes(), "{dtype}");
+    }
+}
+
+/// Grid sampling of every route, with `grad_output` and `input` copied, one of them, or none.
+#[test]
+fn grid_sampler() {
+    use grid_sampler_2d_backward::{Inputs, Outputs, run_parallel};
+    use ubtile_tiling::grid_sampler_2d_backward::plan;
+    let bilinear = Interpolation::Bilinear;
+    let cases = [
+        (2, 3, bilinear, Route::PointLanes),
+        (1, 3, bilinear, Route::PointLanes),
+        (2, 9, bilinear, Route::Images),
+        (2, 9, Interpolation::Bicubic, Route::Images),
+        (1, 67, bilinear, Route::Blocks),
+        (1, 9, bilinear, Route::Bands),
+        (1, 9, Interpolation::Nearest, Route::Bands),
+    ];
+    for ((n, c, interpolation, route), dtype) in
+        cases.into_iter().flat_map(|case| [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64].map(|d| (case, d)))
+    {
+        // Rows of more than a block of columns; planes of numbers that are not widened must be large.
+        let large = dtype.size() > 2;
+        if large && (n, c) != (2, 3) && c != 9 {
+            continue;
+        }
+        let (hi, wi, ho, wo) = if large { (17, 3900, 16, 4099) } else { (18, 35, 17, 37) };
+        let inputs = Layout::Transposed;
+        let spec = GridSampler { dtype, n, c, hi, wi, ho, wo, interpolation, inputs, ..Default::default() };
+        let problem = spec.problem();
+        let data = grid_sampler_inputs(&problem, Fill::Specials, Coordinates::Smooth, &mut Rng::new(6));
+        let inputs =
+            || Inputs { grad_output: values(&data.grad_output), input: values(&data.input), grid: values(&data.grid) };
+        let host = TargetSpec::host(2);
+        let without_caches =
+            TargetSpec { capabilities: ubtile_tiling::Capabilities { caches: false, ..host.capabilities }, ..host };
+        let limited = |workspace_limit| PlanOptions { workspace_limit, local_bytes: None };
+        let walks = plan(&problem, &without_caches, &limited(None)).unwrap();
+        let all = plan(&problem, &host, &limited(None)).unwrap();
+        assert_eq!((walks.route(), all.route()), (route, route));
+        let read: &[_] = if interpolation == Interpolation::Nearest {
+            &[Tensor::GradOutput]
+        } else {
+            &[Tensor::GradOutput, Tensor::Input]
+        };
+        let copied = |plan: &GridSamplerPlan| plan.stagings().map(|staging| staging.slot.tensor).collect::<Vec<_>>();
+        let price = |plan: &GridSamplerPlan| {
+            plan.prices().find(|price| price.name == "strided_passes").map(|price| (price.paid, price.unlimited))
+        };
+        assert_eq!((copied(&walks), price(&walks)), (vec![], None));
+        assert_eq!((copied(&all), price(&all)), (read.to_vec(), Some((0, 0))));
+        // A byte less than both need is enough for one, and what the route alone needs for none.
+        let one = plan(&problem, &host, &limited(Some(all.workspace_bytes() - 1))).unwrap();
+        assert_eq!((copied(&one).len(), price(&one)), (read.len() - 1, Some((1, 0))));
+        let none = plan(&problem, &host, &limited(Some(walks.workspace_bytes()))).unwrap();
+        assert_eq!((copied(&none), price(&none), none.route()), (vec![], Some((read.len(), 0)), route));
+
+        let outputs = || [Tensor::InputGrad, Tensor::GridGrad].map(|tensor| output(problem.slot(tensor)));
+        let run = |plan: &GridSamplerPlan, level| {
+            let mut got = outputs();
+            let [input_grad, grid_grad] = &mut got;
+            let to = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+            let mut workspace = vec![0x5a; plan.workspace_bytes()];
+            run_parallel(plan, level, &Threads(2), inputs(), to, &mut workspace).unwrap();
+            got.map(|data| data.bytes().to_vec())
+        };
+        let want = run(&walks, Level::detect());
+        for level in Level::available() {
+            for plan in [&all, &one, &none] {
+                assert!(run(plan, level) == want, "{dtype} {level} {plan:?}");
+            }
+        }
+        let mut got = outputs();
+        grid_sampler_by_shares(&all, &inputs(), &mut got);
+        assert!(got.map(|data| data.bytes().to_vec()) == want, "{dtype} by shares of {all:?}");
+
+        let [input_grad, grid_grad] = &mut outputs();
+        let to = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+        let mut workspace = vec![0; all.workspace_bytes() - 1];
+        let error = run_parallel(&all, Level::detect(), &Threads(2), inputs(), to, &mut workspace);
+        assert_eq!(error, Err(RunError::Workspace { got: workspace.len(), want: all.workspace_bytes() }));
+    }
+}
+
+/// Pixels whose channels lie side by side need no copy where that is what the route is after, however far apart they are.
+#[test]
+fn grid_sampler_takes_channels_side_by_side_as_they_are() {
+    use ubtile_tiling::grid_sampler_2d_backward::plan;
+    let dtype = Dtype::F16;
+    let spec = GridSampler { dtype, c: 9, hi: 18, wi: 35, inputs: Layout::ChannelsLast, ..Default::default() };
+    let stagings = |vector_bytes| {
+        let target = TargetSpec { vector_bytes, ..TargetSpec::host(2) };
+        plan(&spec.problem(), &target, &PlanOptions::default()).unwrap().stagings().count()
+    };
+    assert_eq!((stagings(32), stagings(4)), (0, 2), "channels last, and in place");
+}
+
+/// Computes each phase share by share, the last one first, in a workspace at an aligned address.
+fn grid_sampler_by_shares(
+    plan: &GridSamplerPlan,
+    inputs: &grid_sampler_2d_backward::Inputs<'_>,
+    [input_grad, grid_grad]: &mut [Data; 2],
+) {
+    use grid_sampler_2d_backward::{Inputs, Outputs, ShareMemory, run_share, stage_share};
+    let copies: Vec<_> = plan
+        .stagings()
+        .enumerate()
+        .map(|(phase, staging)| {
+            let mut made = None;
+            by_shares(
+                &staging,
+                |share, copy| stage_share(plan, phase, share, *inputs, copy).unwrap(),
+                |copy| made = Some(copy.clone()),
+            );
+            made.unwrap()
+        })
+        .collect();
+    let inputs = match &copies[..] {
+        [grad_output, input] => Inputs { grad_output: values(grad_output), input: values(input), ..*inputs },
+        [grad_output] => Inputs { grad_output: values(grad_output), ..*inputs },
+        _ => unreachable!("no plan copies the grid"),
+    };
+    let mut workspace = vec![0x5au8; plan.workspace_bytes()];
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+        for share in (0..shares).rev() {
+            let parts = plan.share_workspace(phase, share);
+            let mut aligned = [&parts.scratch, &parts.write, &parts.read].map(|part| {
+                let mut words = vec![[0u64; ALIGN / 8]; part.len().div_ceil(ALIGN)];
+                bytemuck::cast_slice_mut(&mut words)[..part.len()].copy_from_slice(&workspace[part.clone()]);
+                words
+            });
+            let [scratch, write, read] = aligned.each_mut().map(|words| bytemuck::cast_slice_mut::<_, u8>(words));
+            let memory = ShareMemory { scratch, write, read };
+            let range = plan.share_range(phase, share);
+            let outputs = Outputs {
+                input_grad: elements(input_grad, &range.input_grad),
+                grid_grad: elements(grid_grad, &range.grid_grad),
+            };
+            run_share(plan, Level::detect(), phase, share, inputs, outputs, memory).unwrap();
+            let length = parts.write.len();
+            workspace[parts.write].copy_from_slice(&bytemuck::cast_slice(&aligned[1])[..length]);
+        }
+    }
+}
+
+/// Some elements of a tensor.
+fn elements<'a>(data: &'a mut Data, range: &std::ops::Range<usize>) -> ubtile_kernels::ValuesMut<'a> {
+    let (dtype, size) = (data.dtype(), data.dtype().size());
+    let bytes = &mut data.bytes_mut()[range.start * size..range.end * size];
+    ubtile_kernels::ValuesMut::from_bytes(dtype, bytes).unwrap()
+}
+
+/// Small planes of numbers that are not widened are walked as fast as they are copied.
+#[test]
+fn grid_sampler_copies_large_planes() {
+    use ubtile_tiling::grid_sampler_2d_backward::plan;
+    for (dtype, wi, copied) in
+        [(Dtype::F32, 4095, 0), (Dtype::F32, 4096, 1), (Dtype::F64, 2048, 1), (Dtype::Bf16, 9, 1)]
+    {
+        // Columns of a single row lie side by side, so `grad_output` is no matter.
+        let spec = GridSampler { dtype, c: 9, hi: 16, wi, ho: 1, inputs: Layout::Transposed, ..Default::default() };
+        let plan = plan(&spec.problem(), &TargetSpec::host(1), &PlanOptions::default()).unwrap();
+        assert_eq!(plan.stagings().count(), copied, "{dtype} {wi}");
     }
 }

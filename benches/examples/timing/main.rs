@@ -1,9 +1,9 @@
 //! Times a kernel beside the bound that no kernel can pass: reading its inputs once and writing its outputs once.
 //!
-//! `timing [--threads N] [--seconds S] [--level L] [--in FILE] CASE...` prints one JSON object a case. A case is a line like
+//! `timing [--threads N] [--seconds S] [--level L] [--walk] [--in FILE] CASE...` prints one JSON object a case. A case is a line like
 //! `im2col-backward f32 8,64,56,56 k3 s1 p1`, `max-unpool2d-backward f16 8,64,56,56 x2 i64` or
 //! `replication-pad2d-backward c64 8,64,56,56 pad 1,1,1,1`, with `in=LAYOUT` and `out=LAYOUT` behind it where tensors are not
-//! contiguous. Kernel and bound take turns on the same buffers, so they find the same caches; `FILE` brings the tensors that
+//! contiguous; `--walk` plans without copies of inputs that would pay. Kernel and bound take turns on the same buffers, so they find the same caches; `FILE` brings the tensors that
 //! another program was timed on.
 
 mod case;
@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use ubtile_kernels::{Level, Parallel};
+use ubtile_tiling::TargetSpec;
 
 use self::case::Case;
 
@@ -110,6 +111,7 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
 
 fn main() {
     let (mut level, mut threads, mut seconds, mut file) = (Level::detect(), NonZeroUsize::MIN, 0.3, None);
+    let mut caches = true;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
@@ -117,8 +119,13 @@ fn main() {
             "--threads" => threads = value().parse().expect("a number of threads"),
             "--seconds" => seconds = value().parse().expect("a number of seconds"),
             "--level" => level = Level::from_name(&value()).expect("a level of this machine"),
+            "--walk" => caches = false,
             "--in" => file = Some(std::fs::read(value()).expect("a readable file")),
-            name => measure(Case::new(name, threads.get(), file.as_deref()), level, Threads(threads), seconds, name),
+            name => {
+                let mut target = TargetSpec::host(threads.get());
+                target.capabilities.caches &= caches;
+                measure(Case::new(name, &target, file.as_deref()), level, Threads(threads), seconds, name);
+            }
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use ubtile_kernels::RunError;
 use ubtile_kernels::grid_sampler_2d_backward::{
-    Inputs, Outputs, ShareMemory, TileBoxes, run_parallel, run_share, run_tile,
+    Inputs, Outputs, ShareMemory, TileBoxes, run_parallel, run_share, run_tile, stage_share,
 };
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, values, values_mut};
+use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, staged, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -54,6 +54,17 @@ fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]>
 
 fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data; 2]) -> Result<(), RunError> {
     let mut workspace = vec![POISON; plan.workspace_bytes()];
+    let copies = plan.stagings().enumerate().map(|(phase, staging)| {
+        let copy = staged(&staging, |share, copy| stage_share(plan, phase, share, inputs, copy));
+        copy.map(|copy| (staging.slot.tensor, copy))
+    });
+    let copies = copies.collect::<Result<Vec<_>, _>>()?;
+    let read = |tensor, whole| copies.iter().find(|(of, _)| *of == tensor).map_or(whole, |(_, copy)| values(copy));
+    let inputs = Inputs {
+        grad_output: read(Tensor::GradOutput, inputs.grad_output),
+        input: read(Tensor::Input, inputs.input),
+        ..inputs
+    };
     let aligned = |bytes: &[u8]| {
         let mut copy = boxed(Dtype::U8, bytes.len());
         copy.bytes_mut().copy_from_slice(bytes);

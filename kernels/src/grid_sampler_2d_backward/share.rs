@@ -352,4 +352,9 @@ impl<'a, T> Front<'a, T> {
         (self.rest, self.done) = (rest, range.end);
         mine
     }
+
+    /// All behind what has been taken.
+    pub(crate) fn rest(self) -> &'a mut [T] {
+        self.rest
+    }
 }

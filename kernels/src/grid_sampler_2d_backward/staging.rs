@@ -79,6 +79,20 @@ pub(crate) fn stage<S: Isa, T: Element>(
         let (from, count) = planes.run(&rest, STAGE_STEP);
         let to = rest.start.wrapping_sub(first).wrapping_mul(pitch);
         rest.start = rest.start.wrapping_add(count.max(1));
+        if planes.channel == 1 {
+            // Side by side already.
+            for p in 0..count {
+                let from = from.wrapping_add(p.wrapping_mul(planes.column));
+                let values = planes.data.get(from..from.wrapping_add(channels)).unwrap_or(&[]);
+                let to = to.wrapping_add(p.wrapping_mul(pitch));
+                let staged = staged.get_mut(to..to.wrapping_add(pitch)).unwrap_or(&mut []);
+                for c in (0..pitch).step_by(lanes) {
+                    let values = T::load(isa, values.get(c..).unwrap_or(&[]));
+                    values.store(staged.get_mut(c..).unwrap_or(&mut []));
+                }
+            }
+            continue;
+        }
         let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
         for c in (0..pitch).step_by(lanes) {
             for p in (0..whole).step_by(lanes) {

@@ -103,6 +103,22 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// The same with a `grad_output`, and an `input`, without gaps where asked for.
+    pub(crate) fn without_gaps(&self, grad_output: bool, input: bool) -> Self {
+        let strides = |[height, width]: [usize; 2]| {
+            let plane = height.saturating_mul(width);
+            [self.c.saturating_mul(plane), plane, width, 1]
+        };
+        let mut geometry = self.0;
+        if grad_output {
+            geometry.grad_output_strides = strides([self.ho, self.wo]);
+        }
+        if input {
+            geometry.input_strides = strides([self.hi, self.wi]);
+        }
+        Self(geometry)
+    }
+
     /// A tensor that this problem reads or writes; a gradient that the output mask leaves out is none of them.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {

@@ -7,7 +7,10 @@
 //!
 //! Shares are runs of images. Fewer images than cores are cut into blocks of 64 channels, whose parts of `grid_grad` a second
 //! phase adds; a single block is cut into bands of rows of `input_grad` and as many runs of points of `grid_grad`.
+//!
+//! A `grad_output` or `input` whose columns lie far apart is copied without gaps first, in a phase of its own.
 
+mod copies;
 mod layout;
 mod route;
 #[cfg(test)]
@@ -21,6 +24,7 @@ use super::{Bound, Choice, Common, Phase, Price, one_more, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
+use copies::Copies;
 pub use layout::{Scratch, ShareWorkspace};
 pub use route::{Route, Window};
 pub use work::{ShareRange, Work};
@@ -36,6 +40,7 @@ const CHUNK: usize = 32;
 pub struct Plan {
     problem: Problem,
     common: Common,
+    copies: Copies,
     route: Route,
     /// Points of a tile.
     tile_points: usize,
@@ -81,12 +86,13 @@ impl Tile {
 /// sizes overflow.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let common = Common::new(target, options);
-    let mut plan = Plan { problem: *problem, common, route: Route::Zero, tile_points: 1 };
+    let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, route: Route::Zero, tile_points: 1 };
     if problem.early_success().is_some() {
         return Ok(plan);
     }
     plan.tile_points = plan.largest_tile()?;
     (plan.route, plan.common.block_dim) = plan.choose();
+    plan.copies = plan.choose_copies();
     plan.common.workspace = plan.lay_out().ok_or(PlanError::TooLarge)?;
     Ok(plan)
 }
@@ -134,8 +140,12 @@ impl Plan {
         if self.problem.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 }
     }
 
-    /// Its phases.
+    /// Its phases: those of the [copies](Self::stagings), then those of the route.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
+        self.copy_phases().chain(self.route_phases())
+    }
+
+    fn route_phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let shares = self.common.block_dim;
         let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
         let names = match self.route {
@@ -216,14 +226,14 @@ impl Plan {
         [self.block_dim_choice(), tile, channels].into_iter()
     }
 
-    /// What a workspace limit costs: passes over the grid for `input_grad`.
+    /// What a workspace limit costs: passes over the grid for `input_grad`, and inputs with far strides that are read as they are.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
         let paid = match self.route {
             Route::Direct(window) => self.passes(window),
             _ => 1,
         };
         let paid = if self.problem.early_success().is_some() { 0 } else { paid };
-        core::iter::once(Price { name: "grid_passes", paid, unlimited: paid.min(1) })
+        core::iter::once(Price { name: "grid_passes", paid, unlimited: paid.min(1) }).chain(self.copy_price())
     }
 
     /// Whether points have a gradient at all: that of the nearest pixel is 0.

@@ -101,14 +101,15 @@ impl Plan {
     pub(super) fn lay_out(&self) -> Option<Workspace> {
         let p = &self.problem;
         let phases = self.phases().count();
-        let compute = usize::from(self.route == Route::Bands && self.reads_input());
+        let first = self.copies.phases();
+        let compute = first.saturating_add(usize::from(self.route == Route::Bands && self.reads_input()));
         let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
-        let mut workspace = Workspace::EMPTY.with("scratch", scratch, compute, compute)?;
         let last = phases.saturating_sub(1);
+        let mut workspace = self.lay_out_copies(last)?.with("scratch", scratch, compute, compute)?;
         match self.route {
             Route::Blocks if self.reads_input() => {
                 let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;
-                workspace = workspace.with("partial_grid_grad", bytes, 0, last)?;
+                workspace = workspace.with("partial_grid_grad", bytes, compute, last)?;
             }
             Route::Bands => {
                 let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
@@ -116,7 +117,7 @@ impl Plan {
                 if self.reads_input() {
                     let input =
                         if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
-                    workspace = workspace.with("input_staged", input, 0, compute)?;
+                    workspace = workspace.with("input_staged", input, first, compute)?;
                 }
                 if p.want_input_grad {
                     workspace = workspace.with("input_grad_staged", image, compute, last)?;

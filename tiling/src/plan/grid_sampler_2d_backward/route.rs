@@ -123,7 +123,7 @@ impl Plan {
     /// Whether the route with points side by side works on a copy of `input`: its planes have gaps or need widening.
     #[must_use]
     pub fn stages_input(&self) -> bool {
-        self.sums_apart() || !self.packed(self.problem.input_strides)
+        self.sums_apart() || !self.copies.of_input() && !self.packed(self.problem.input_strides)
     }
 
     /// Whether that route adds up `input_grad` in a copy.

@@ -4,12 +4,13 @@ use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use super::{CHANNEL_BLOCK, Plan, Route, images_of, split};
+use crate::plan::Phase;
 use crate::plan::shares::Units;
 
 /// What a share does in a phase. Images, blocks, points, pixels and planes count over the whole problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Nothing: no such share.
+    /// Nothing: no such share, or one of a copy of [`Plan::stagings`].
     Nothing,
     /// Zero-fills the outputs.
     Zero,
@@ -78,7 +79,8 @@ impl Plan {
     #[must_use]
     pub fn work(&self, phase: usize, share: usize) -> Work {
         let shares = NonZeroUsize::new(self.common.block_dim).unwrap_or(NonZeroUsize::MIN);
-        let Some(name) = self.phases().nth(phase).map(|phase| phase.name) else { return Work::Nothing };
+        let of_route = phase.checked_sub(self.copies.phases()).and_then(|phase| self.route_phases().nth(phase));
+        let Some(Phase { name, .. }) = of_route else { return Work::Nothing };
         if share >= shares.get() {
             return Work::Nothing;
         }

@@ -134,7 +134,8 @@ fn grid_sampler() {
         if large && (n, c) != (2, 3) && c != 9 {
             continue;
         }
-        let (hi, wi, ho, wo) = if large { (17, 3900, 16, 4099) } else { (18, 35, 17, 37) };
+        let (hi, wi, ho, wo) =
+            if large { (17, 32_000 / dtype.size(), 16, 33_000 / dtype.size()) } else { (18, 35, 17, 37) };
         let inputs = Layout::Transposed;
         let spec = GridSampler { dtype, n, c, hi, wi, ho, wo, interpolation, inputs, ..Default::default() };
         let problem = spec.problem();
@@ -159,11 +160,14 @@ fn grid_sampler() {
         };
         assert_eq!((copied(&walks), price(&walks)), (vec![], None));
         assert_eq!((copied(&all), price(&all)), (read.to_vec(), Some((0, 0))));
-        // A byte less than both need is enough for one, and what the route alone needs for none.
+        // A byte less than both need is enough for one, and what the route alone needs for none; but side by side, points of a
+        // strided F32 or F64 input need its planes packed anyway.
         let one = plan(&problem, &host, &limited(Some(all.workspace_bytes() - 1))).unwrap();
         assert_eq!((copied(&one).len(), price(&one)), (read.len() - 1, Some((1, 0))));
+        let kept = if large && route == Route::PointLanes { vec![Tensor::Input] } else { vec![] };
         let none = plan(&problem, &host, &limited(Some(walks.workspace_bytes()))).unwrap();
-        assert_eq!((copied(&none), price(&none), none.route()), (vec![], Some((read.len(), 0)), route));
+        let missing = read.len() - kept.len();
+        assert_eq!((copied(&none), price(&none), none.route()), (kept, Some((missing, 0)), route));
 
         let outputs = || [Tensor::InputGrad, Tensor::GridGrad].map(|tensor| output(problem.slot(tensor)));
         let run = |plan: &GridSamplerPlan, level| {

@@ -18,19 +18,21 @@ pub(crate) fn temporary(path: &Path) -> Result<NamedTempFile, Error> {
         // As for any new file: whoever the umask allows.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|e| {
-        // The library adds the temporary name, which would only puzzle.
-        let cause = e.to_string();
-        let cause = cause.split(" at path ").next().unwrap_or_default();
-        Error::file(path, format_args!("cannot be written: {cause}"))
-    })
+    builder.tempfile_in(folder).map_err(|e| not_written(path, &e))
+}
+
+/// What to say of a file that cannot be written.
+fn not_written(path: &Path, e: &std::io::Error) -> Error {
+    // The library adds the temporary name, which would only puzzle.
+    let cause = e.to_string();
+    let cause = cause.split(" at path ").next().unwrap_or_default();
+    Error::file(path, format_args!("cannot be written: {cause}"))
 }
 
 /// Gives a complete temporary file its name.
 pub(crate) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Error> {
-    let failed = |e: std::io::Error| Error::file(path, format_args!("cannot be written: {e}"));
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
+    file.as_file().sync_all().map_err(|e| not_written(path, &e))?;
+    file.persist(path).map_err(|e| not_written(path, &e.error))?;
     Ok(())
 }
 
@@ -41,7 +43,7 @@ pub(crate) fn write_all(folder: &Path, texts: &[(String, String)]) -> Result<(),
     for (name, text) in texts {
         let path = folder.join(name);
         let mut file = temporary(&path)?;
-        file.write_all(text.as_bytes()).map_err(|e| Error::file(&path, format_args!("cannot be written: {e}")))?;
+        file.write_all(text.as_bytes()).map_err(|e| not_written(&path, &e))?;
         written.push((file, path));
     }
     written.into_iter().try_for_each(|(file, path)| keep(file, &path))

@@ -1,5 +1,6 @@
 //! Options of `fuzz` and `replay`.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -25,9 +26,12 @@ pub(crate) struct FuzzArgs {
     /// A shared library with a kernel of your own, see ubtile_kernel.h
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) kernel: Option<PathBuf>,
-    /// How long to search, such as 90s or 10m
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub(crate) time: humantime::Duration,
+    /// How long to search, such as 90s or 10m [default: 60s, or as long as it takes with --cases]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<humantime::Duration>,
+    /// How many cases to try, whatever the machine's speed
+    #[arg(long, value_name = "N")]
+    pub(crate) cases: Option<NonZeroU64>,
     /// What the cases are drawn from: the same seed, the same cases
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

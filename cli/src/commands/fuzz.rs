@@ -1,5 +1,6 @@
 //! `ubtile fuzz OP`: search for a case that a kernel gets wrong.
 
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -9,6 +10,9 @@ use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Generator, Repro, Subject, Verdict, Worker, quietly, smallest};
 use crate::output::{self, Format, Report};
 use crate::progress::Progress;
+
+/// How long to search if nobody says.
+const SEARCHING: Duration = Duration::from_secs(60);
 
 /// How long a failure is made smaller.
 const SHRINKING: Duration = Duration::from_secs(30);
@@ -37,11 +41,14 @@ pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
         None => Subject::Own,
     };
     let mut generator = Generator::new(args.operator, args.seed, args.kernel.is_none());
+    let time = args.time.map(Into::into).or(args.cases.is_none().then_some(SEARCHING));
+    let most = args.cases.map_or(u64::MAX, NonZeroU64::get);
     let started = Instant::now();
     let (mut cases, mut skipped, mut found) = (0, 0, None);
     {
-        let _progress = Progress::new(format!("fuzzing {} for {}", args.operator, args.time));
-        while found.is_none() && started.elapsed() < *args.time {
+        let _progress = Progress::new(format!("fuzzing {}", args.operator));
+        let in_time = || time.is_none_or(|time: Duration| started.elapsed() < time);
+        while found.is_none() && cases + skipped < most && in_time() {
             let tree = generator.next()?;
             let Some(case) = tree.case() else { continue };
             match quietly(|| subject.attempt(&case)) {
@@ -68,7 +75,7 @@ pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
     let Some((case, finding)) = found else {
         // Nothing was held against the reference: that is no success.
         if cases == 0 {
-            return Err(Error::Unusable(format!("no case was computed within {}, {skipped} were skipped", args.time)));
+            return Err(Error::Unusable(format!("no case was computed, {skipped} were skipped")));
         }
         return output::print(format, &report);
     };

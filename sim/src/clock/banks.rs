@@ -66,6 +66,11 @@ impl Memo {
     }
 }
 
+/// All that collisions depend on, wherever the operands are.
+fn absolute(rows: &[Row; 4], repeats: u32) -> Pattern {
+    Pattern { repeats, banks: [u32::MAX; 4], distances: rows.map(|row| row.first) }
+}
+
 impl Row {
     fn block(&self, repeat: u32, block: u32) -> u32 {
         self.first + repeat * self.repeat_stride + block * self.block_stride
@@ -106,10 +111,39 @@ impl Banks {
                 };
             }
         }
-        let Some(pattern) = self.pattern(&rows, step.repeats) else {
-            return (0..step.repeats).map(|repeat| least.max(self.repeat(&rows, repeat))).sum();
-        };
-        memo.get(pattern, || self.all(&rows, step.repeats, least))
+        match self.pattern(&rows, step.repeats) {
+            Some(pattern) => memo.get(pattern, || self.all(&rows, 0, step.repeats, least)),
+            None => memo.get(absolute(&rows, step.repeats), || self.pieces(&rows, step.repeats, least)),
+        }
+    }
+
+    /// Piece by piece: from a repeat at which an operand gets to another bank to the next such one.
+    fn pieces(&self, rows: &[Row; 4], repeats: u32, least: Tick) -> Tick {
+        let mut ticks = 0;
+        let mut from = 0;
+        while from < repeats {
+            let same = rows.iter().map(|row| self.same_banks(row, from)).min().unwrap_or(u32::MAX);
+            // What is written comes a repeat late, so the first repeat in other banks is still one of its own.
+            let count = same.clamp(1, repeats - from);
+            ticks += self.all(rows, from, 1, least) + self.all(rows, from + 1, count - 1, least);
+            from += count;
+        }
+        ticks
+    }
+
+    /// Repeats from this one on that have their blocks in the same banks; 0 where its own blocks are in several.
+    fn same_banks(&self, row: &Row, repeat: u32) -> u32 {
+        if row.blocks == 0 {
+            return u32::MAX;
+        }
+        let (first, last) = (row.block(repeat, 0), row.block(repeat, row.blocks - 1));
+        let bank = first / self.bank_blocks;
+        let room = (bank + 1) * self.bank_blocks;
+        match (last < room, row.repeat_stride) {
+            (false, _) => 0,
+            (true, 0) => u32::MAX,
+            (true, stride) => (room - last).div_ceil(stride),
+        }
     }
 
     /// All that collisions depend on, where no operand crosses into another bank.
@@ -129,20 +163,78 @@ impl Banks {
         Some(pattern)
     }
 
-    /// Repeat by repeat; the pattern of groups recurs after as many repeats as there are groups.
-    fn all(&self, rows: &[Row; 4], repeats: u32, least: Tick) -> Tick {
+    /// Some repeats in the same banks; the pattern of groups recurs after as many as there are groups.
+    fn all(&self, rows: &[Row; 4], from: u32, repeats: u32, least: Tick) -> Tick {
         let one = |repeat| least.max(self.repeat(rows, repeat));
-        if repeats <= self.groups {
-            return (0..repeats).map(one).sum();
+        let some = |from: u32, count: u32| (from..from + count).map(one).sum::<Tick>();
+        let mut strides = rows.iter().filter(|row| row.blocks > 0).map(|row| row.repeat_stride);
+        let first = strides.next();
+        if repeats > 1 && strides.all(|stride| Some(stride) == first) {
+            // They move together, so all repeats but the first are alike.
+            return one(from) + u64::from(repeats - 1) * one(from + 1);
         }
-        // The first repeat finds nothing written before it, so the period begins behind it.
-        let period: Tick = (1..=self.groups).map(one).sum();
+        let last = from + repeats.saturating_sub(1);
+        let span = |row: &Row| (row.block(from.saturating_sub(1), 0), row.block(last, row.blocks.saturating_sub(1)));
+        let meet = |a: &Row, b: &Row| span(a).0 <= span(b).1 && span(b).0 <= span(a).1;
+        // Where one operand passes another one, blocks that are the same in some repeats are not in others.
+        let pass = rows.iter().enumerate().any(|(i, a)| rows[..i].iter().any(|b| meet(a, b)));
+        if repeats <= self.groups || pass {
+            return some(from, repeats);
+        }
+        // The very first repeat finds nothing written before it, so the period begins behind it.
         let (periods, rest) = ((repeats - 1) / self.groups, (repeats - 1) % self.groups);
-        one(0) + u64::from(periods) * period + (1..=rest).map(one).sum::<Tick>()
+        one(from) + u64::from(periods) * some(from + 1, self.groups) + some(from + 1, rest)
     }
 
     /// Ticks of a repeat by its collisions.
     fn repeat(&self, rows: &[Row; 4], repeat: u32) -> Tick {
+        self.plain(rows, repeat).unwrap_or_else(|| self.general(rows, repeat))
+    }
+
+    /// Where all operands are rows of blocks without gaps, none shares a block with another one, and each group has one port.
+    fn plain(&self, rows: &[Row; 4], repeat: u32) -> Option<Tick> {
+        let [target, sources @ ..] = rows;
+        let at = |row: &Row, repeat: u32| (row.block(repeat, 0), row.blocks);
+        let apart = |a: (u32, u32), b: (u32, u32)| a.0 >= b.0 + b.1 || b.0 >= a.0 + a.1;
+        let before = at(target, repeat.saturating_sub(1));
+        let [mut once, mut twice, mut thrice] = [0, 0, 0];
+        let mut crossed = false;
+        for (i, row) in sources.iter().enumerate().filter(|(_, row)| row.blocks > 0) {
+            let here = at(row, repeat);
+            let others = sources[..i].iter().filter(|other| other.blocks > 0);
+            if row.block_stride != 1 || !others.into_iter().all(|other| apart(here, at(other, repeat))) {
+                return None;
+            }
+            let groups = self.groups_of(here);
+            (once, twice, thrice) = (once | groups, twice | (once & groups), thrice | (twice & groups));
+            if repeat > 0 && target.blocks > 0 && here.0 / self.bank_blocks == before.0 / self.bank_blocks {
+                if !apart(here, before) && here.0 != before.0 {
+                    return None;
+                }
+                crossed |= here.0 != before.0 && groups & self.groups_of(before) != 0;
+            }
+        }
+        let simple = target.blocks == 0 || target.block_stride == 1;
+        let bank = |(first, blocks): (u32, u32)| first / self.bank_blocks == (first + blocks - 1) / self.bank_blocks;
+        let whole = rows.iter().filter(|row| row.blocks > 0).all(|row| bank(at(row, repeat)));
+        if self.ports != 1 || !simple || !whole || (target.blocks > 0 && !bank(before)) {
+            return None;
+        }
+        let worst = CYCLE + self.again * u64::from(u32::from(twice != 0) + u32::from(thrice != 0));
+        Some(if crossed { worst.max(self.read_write) } else { worst })
+    }
+
+    /// The groups of some blocks in a row, as bits.
+    fn groups_of(&self, (first, blocks): (u32, u32)) -> u32 {
+        if blocks >= self.groups {
+            return (1 << self.groups) - 1;
+        }
+        let row = ((1 << blocks) - 1) << (first % self.groups);
+        (row | row >> self.groups) & ((1 << self.groups) - 1)
+    }
+
+    /// The same, block by block.
+    fn general(&self, rows: &[Row; 4], repeat: u32) -> Tick {
         let [target, sources @ ..] = rows;
         let mut reads = [u32::MAX; BLOCKS * 3];
         let mut count = 0;
@@ -201,5 +293,44 @@ impl Banks {
             groups[(block % self.groups) as usize] += 1;
         }
         CYCLE + u64::from(groups.into_iter().max().unwrap_or(1).max(1) - 1) * self.again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row() -> impl Strategy<Value = Row> {
+        let stride = prop_oneof![4 => Just(1u32), 1 => 0u32..20];
+        (0u32..6144, prop_oneof![4 => Just(8u32), 1 => 0u32..9], stride, 0u32..20)
+            .prop_map(|(first, blocks, block_stride, repeat_stride)| Row { first, blocks, block_stride, repeat_stride })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// What is found at a glance is what is counted block by block, and many repeats are the sum of each.
+        #[test]
+        fn short_cuts_lead_to_the_same(rows in [row(), row(), row(), row()], repeats in 0u32..60, equal in any::<bool>()) {
+            let mut rows = rows;
+            if equal {
+                let stride = rows[0].repeat_stride;
+                rows.iter_mut().for_each(|row| row.repeat_stride = stride);
+            }
+            let banks =
+                Banks { groups: 16, bank_blocks: 2048, ports: 1, again: CYCLE, read_write: CYCLE * 7 / 4 };
+            for repeat in 0..repeats {
+                if let Some(plain) = banks.plain(&rows, repeat) {
+                    prop_assert_eq!(plain, banks.general(&rows, repeat), "{:?} {}", rows, repeat);
+                }
+            }
+            let sum: Tick = (0..repeats).map(|repeat| banks.general(&rows, repeat)).sum();
+            prop_assert_eq!(banks.pieces(&rows, repeats, 0), sum, "{:?}", rows);
+            if banks.pattern(&rows, repeats).is_some() {
+                prop_assert_eq!(banks.all(&rows, 0, repeats, 0), sum, "{:?}", rows);
+            }
+        }
     }
 }

@@ -47,7 +47,8 @@ mod vector;
 use std::fmt;
 
 use crate::product::{Soc, Unknown};
-use crate::program::Program;
+use crate::program::{NodeId, Program};
+use crate::text::describe;
 
 pub use advice::{Advice, advise};
 pub use core::Halt;
@@ -74,8 +75,17 @@ impl ClockError {
     /// What happened, with the names of the program.
     #[must_use]
     pub fn describe(&self, program: &Program) -> String {
+        let at = |core: u32, node: NodeId| {
+            format!("core {core}, {}: {}", program.locate(node), describe(program.source(), node))
+        };
         match self {
             Self::Halt(Halt::Fault(fault)) => fault.describe(program),
+            Self::Halt(Halt::SetTwice { core, node, .. }) => {
+                format!("{}: the flag is set, and nobody has waited for it", at(*core, *node))
+            }
+            Self::Halt(Halt::Stuck { core, node: Some(node) }) => {
+                format!("{}: waits for what never happens", at(*core, *node))
+            }
             other => other.to_string(),
         }
     }

@@ -10,6 +10,7 @@ mod products;
 mod programs;
 mod run;
 mod tables;
+mod timing;
 
 use std::path::Path;
 use std::process::{Command, Output};

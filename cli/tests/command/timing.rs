@@ -1,0 +1,145 @@
+//! Times of tile programs, and the comparison of two results.
+
+use std::fs;
+use std::path::Path;
+
+use super::{fails, json, ok, output, refuses};
+
+fn example(folder: &Path, name: &str) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/examples").join(name);
+    fs::copy(from, folder.join(name)).unwrap();
+}
+
+/// What `sim` prints, in a file.
+fn result(folder: &Path, file: &str, args: &str) {
+    fs::write(folder.join(file), ok(folder, &format!("sim --program add_serial.tile --format json {args}"))).unwrap();
+}
+
+#[test]
+fn a_program_is_timed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    let report = json(folder, "sim --program add_serial.tile");
+    assert_eq!(
+        (&report["soc"], &report["scheme"], &report["route"]),
+        (&"Ascend910B1".into(), &"program".into(), &"aicore".into())
+    );
+    let number = |pointer: &str| report.pointer(pointer).and_then(serde_json::Value::as_f64).expect(pointer);
+    // 32 tiles of 8 KiB are read twice and written once, by eight cores.
+    assert_eq!(
+        (number("/gm_read_bytes"), number("/gm_write_bytes"), number("/cores_used")),
+        (524_288.0, 262_144.0, 8.0)
+    );
+    for pipe in ["vector", "scalar", "mte2", "mte3"] {
+        let (busy, ratio) = (number(&format!("/pipes/{pipe}/busy_cycles")), number(&format!("/pipes/{pipe}/ratio")));
+        assert!(busy > 0.0 && busy <= number("/cycles") && ratio > 0.0 && ratio < 1.0, "{pipe}: {busy} {ratio}");
+    }
+    // 22.2 cycles and two for each of 32 repeats, in four tiles of each core; x and y are in the same bank group.
+    assert!((number("/pipes/vector/busy_cycles") - 4.0 * (22.2 + 64.0)).abs() < 0.1);
+    assert!(number("/task_us") > number("/cycles") / 1850.0 + 0.6 + 1.25);
+    let spread = &report["task_us_over_seeds"];
+    assert!(spread["min"].as_f64() <= spread["mean"].as_f64() && spread["mean"].as_f64() <= spread["max"].as_f64());
+    let changes = report["changes"].as_array().unwrap();
+    assert!(!changes.is_empty() && changes.len() <= 3);
+    let saves: Vec<_> = changes.iter().map(|change| change["saves"].as_f64().unwrap()).collect();
+    assert!(saves.is_sorted_by(|a, b| a >= b) && saves.iter().all(|saves| (0.0..1.0).contains(saves)), "{saves:?}");
+    let grades: Vec<_> = report["evidence"].as_array().unwrap().iter().map(|e| e["grade"].as_str().unwrap()).collect();
+    assert!(grades.contains(&"cited") && grades.contains(&"guess") && report["grade"] == "guess");
+    let text = ok(folder, "sim --program add_serial.tile --seed 3");
+    assert!(text.starts_with("add_serial.tile on 8 cores of Ascend910B1: "), "{text}");
+    for part in ["| mte2 ", "over 8 seeds), bound by", "| what would help", "| roofline ", "| bank conflicts "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn numbers_can_be_set_and_varied() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    let cycles =
+        |args: &str| json(folder, &format!("sim --program add_serial.tile {args}"))["cycles"].as_u64().unwrap();
+    let plain = cycles("");
+    assert!(cycles("--set start=cold --set bandwidth=50") > plain, "loads have to come from main memory");
+    assert!(cycles("--set TILES=2") < plain, "fewer tiles");
+    // A latency in nanoseconds is fewer cycles of a slower clock.
+    assert!(cycles("--set clock=925") < plain && cycles("--set dma.load_latency_ns=500") > plain);
+    let series = ok(folder, "sim --program add_serial.tile --vary TILES=1..4 --format json");
+    let series: Vec<serde_json::Value> = serde_json::from_str(&series).unwrap();
+    assert_eq!(series.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    let times: Vec<_> = series.iter().map(|point| point["cycles"].as_u64().unwrap()).collect();
+    assert!(times.is_sorted() && times[3] == plain, "{times:?}");
+    let varied = output(folder, "sim --program add_serial.tile --vary cores=1..8:7");
+    assert_eq!(String::from_utf8_lossy(&varied.stdout).lines().count(), 4);
+    assert!(String::from_utf8_lossy(&varied.stderr).starts_with("ubtile: 2 runs, "), "an estimate");
+    for (args, part) in [
+        ("--set speed=2", "speed: no constant of the program, and none of cores, start, clock,"),
+        ("--set start=hot", "--set start=hot: warm or cold"),
+        ("--set clock=fast", "clock.core_mhz"),
+        ("--vary TILES=4..1", "expected a..b"),
+        ("--in x.npz", "--out"),
+    ] {
+        let line = fails(folder, &format!("sim --program add_serial.tile {args}"), 2);
+        assert!(line.contains(part), "{line}");
+    }
+    fs::write(folder.join("stuck.tile"), "cores 1\nwait_flag v s 0\n").unwrap();
+    assert!(
+        fails(folder, "sim --program stuck.tile", 3)
+            .contains("line 2, column 1: wait_flag v s 0: waits for what never happens")
+    );
+}
+
+#[test]
+fn results_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    result(folder, "old.json", "");
+    result(folder, "slow.json", "--set bandwidth=100 --set start=cold");
+    let same = json(folder, "compare old.json old.json");
+    assert_eq!(same["regression"], false);
+    assert!(same["differences"].as_array().unwrap().iter().all(|d| d["change"].as_f64().unwrap_or(0.0) == 0.0));
+    let faster = json(folder, "compare slow.json old.json");
+    assert!(faster["differences"][0]["change"].as_f64().unwrap() < 0.0);
+    let run = output(folder, "compare old.json slow.json");
+    assert_eq!(run.status.code(), Some(5));
+    assert!(String::from_utf8_lossy(&run.stdout).contains("| task_us "), "the table is there all the same");
+    let line = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(line.starts_with("error: slow.json takes ") && line.contains("longer than the"), "{line}");
+    ok(folder, "compare old.json slow.json --threshold 1000");
+    refuses(folder, "compare old.json none.json", 3, "none.json: No such file or directory (os error 2)");
+    fs::write(folder.join("other.json"), "{}").unwrap();
+    refuses(folder, "compare old.json other.json", 3, "other.json: says no time");
+    refuses(folder, "compare old.json old.json --threshold=-1", 2, "--threshold -1: expected a percentage from 0");
+}
+
+#[test]
+fn a_profile_of_a_device_is_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    result(folder, "model.json", "");
+    let time = json(folder, "sim --program add_serial.tile")["task_us"].as_f64().unwrap();
+    let profile = folder.join("OPPROF_20260801_X");
+    fs::create_dir(&profile).unwrap();
+    let basic = format!("Op Name,Op Type,Task Duration(us),Block Dim\nadd,vector,{},8\n", time / 2.0);
+    fs::write(profile.join("OpBasicInfo.csv"), basic).unwrap();
+    let pipes = "block_id,sub_block_id,aiv_total_cycles,aiv_vec_ratio,aiv_mte2_ratio\n0,vector0,100,0.25,0.5\n1,vector0,300,0.75,NA\n";
+    fs::write(profile.join("PipeUtilization.csv"), pipes).unwrap();
+    fs::write(profile.join("Memory.csv"), "GM_to_UB_datas(KB),UB_to_GM_datas(KB)\n256,128\n256,128\n").unwrap();
+    let report = json(folder, "compare OPPROF_20260801_X model.json --threshold 200");
+    let before = |name: &str| {
+        let all = report["differences"].as_array().unwrap();
+        all.iter().find(|d| d["name"] == name).unwrap()["before"].as_f64()
+    };
+    assert_eq!((before("cycles"), before("cores_used"), before("vector ratio")), (Some(300.0), Some(2.0), Some(0.5)));
+    assert_eq!(
+        (before("mte2 ratio"), before("gm_read_bytes"), before("scalar ratio")),
+        (Some(0.5), Some(524_288.0), None)
+    );
+    assert!((before("task_us").unwrap() - time / 2.0).abs() < 1e-9);
+    assert_eq!(output(folder, "compare OPPROF_20260801_X model.json").status.code(), Some(5));
+    fs::remove_file(profile.join("OpBasicInfo.csv")).unwrap();
+    refuses(folder, "compare OPPROF_20260801_X model.json", 3, "OPPROF_20260801_X: has no OpBasicInfo.csv");
+}

@@ -6,6 +6,7 @@ mod bounds;
 mod forms;
 mod limits;
 mod memory;
+mod products;
 
 use ubtile_sim::clock::{ClockError, Options, Timing, simulate};
 use ubtile_sim::product::Soc;

@@ -238,8 +238,15 @@ impl<'p> Core<'p> {
             self.now = room;
         }
         self.spend(cost);
-        self.pipes[pipe].queue.push_back(Queued { issued: self.now, node: step.node, work });
-        self.drain(shared)?;
+        let entry = Queued { issued: self.now, node: step.node, work };
+        let mut set = false;
+        if self.pipes[pipe].queue.is_empty() && self.advance(pipe, &entry, shared, &mut set)? {
+            if set {
+                self.drain(shared)?;
+            }
+        } else {
+            self.pipes[pipe].queue.push_back(entry);
+        }
         Ok(true)
     }
 
@@ -286,12 +293,16 @@ impl<'p> Core<'p> {
     }
 
     /// Lets the pipes go on as far as they can.
-    #[inline]
     pub(super) fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
         loop {
             let mut set = false;
             for pipe in 0..self.pipes.len() {
-                while !self.pipes[pipe].queue.is_empty() && self.advance(pipe, shared, &mut set)? {}
+                while let Some(entry) = self.pipes[pipe].queue.front().copied() {
+                    if !self.advance(pipe, &entry, shared, &mut set)? {
+                        break;
+                    }
+                    self.pipes[pipe].queue.pop_front();
+                }
             }
             if !set {
                 return Ok(());
@@ -299,11 +310,16 @@ impl<'p> Core<'p> {
         }
     }
 
-    /// Does the first of a pipe's queue; whether that was possible yet.
+    /// Does what is first on a pipe; whether that was possible yet.
     #[inline]
-    fn advance(&mut self, at: usize, shared: &mut Shared<'_>, set: &mut bool) -> Result<bool, Halt> {
+    fn advance(
+        &mut self,
+        at: usize,
+        Queued { issued, node, work }: &Queued,
+        shared: &mut Shared<'_>,
+        set: &mut bool,
+    ) -> Result<bool, Halt> {
         let pipe = &mut self.pipes[at];
-        let Some(Queued { issued, node, work }) = pipe.queue.front() else { return Ok(false) };
         let (mut start, node) = (pipe.free.max(*issued), *node);
         let costs = &*shared.costs;
         match work {
@@ -326,7 +342,6 @@ impl<'p> Core<'p> {
                 if at == V {
                     pipe.free = start + costs.flag;
                 }
-                pipe.queue.pop_front();
                 pipe.leave(start);
                 *set = true;
                 self.flags.set(flag, when, node);
@@ -338,7 +353,6 @@ impl<'p> Core<'p> {
                 pipe.counts.waited += when.saturating_sub(start);
                 start = start.max(when);
                 pipe.free = start + costs.flag;
-                pipe.queue.pop_front();
                 pipe.leave(start);
                 self.clear(flag, start)?;
                 return Ok(true);
@@ -355,7 +369,6 @@ impl<'p> Core<'p> {
                 return Ok(false);
             }
         }
-        pipe.queue.pop_front();
         pipe.leave(start);
         Ok(true)
     }

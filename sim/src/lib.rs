@@ -1,7 +1,8 @@
 //! A model of the Ascend AI Core.
 //!
 //! What a product is stands in data files, not in code: see [`product`]. What its cores run is a [`program`], and [`text`] is how people
-//! write it; [`exec`] computes its values, and [`sanitize`] looks for what is wrong with it. What a call of the vendor's library becomes on a product, and the workspace that takes: [`aclnn`].
+//! write it; [`exec`] computes its values, and [`sanitize`](mod@sanitize) looks for what is wrong with it. What a call of the vendor's
+//! library becomes on a product, and the workspace that takes: [`aclnn`].
 #![forbid(unsafe_code)]
 
 pub mod aclnn;

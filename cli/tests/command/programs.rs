@@ -8,7 +8,8 @@ use half::f16;
 use ubtile_testkit::Data;
 use ubtile_tiling::{Dtype, TensorDesc};
 
-use super::{files, json, ok, refuses};
+use super::{files, json, ok, output, refuses};
+use serde_json::Value;
 
 fn example(folder: &Path, name: &str) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/examples").join(name);
@@ -110,4 +111,39 @@ fn unusable_programs_and_tensors_are_refused() {
         3,
         "p.tile: the tensors have more lines of L2 than the model can tell apart",
     );
+}
+
+#[test]
+fn sanitizing_finds_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    let clean = json(folder, "sanitize --program add_serial.tile");
+    assert_eq!((&clean["errors"], &clean["warnings"], &clean["with_data"]), (&0.into(), &0.into(), &false.into()));
+    let text = fs::read_to_string(folder.join("add_serial.tile")).unwrap();
+    let text: Vec<&str> = text.lines().filter(|line| !line.contains("v mte3 0")).collect();
+    fs::write(folder.join("race.tile"), text.join("\n")).unwrap();
+
+    let found = output(folder, "sanitize --program race.tile --format json");
+    assert_eq!(found.status.code(), Some(4));
+    let stderr = String::from_utf8(found.stderr).unwrap();
+    assert!(stderr.ends_with("error: race.tile on 8 cores of Ascend910B1: 2 errors, 0 warnings\n"), "{stderr}");
+    let report: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((&report["schema"], &report["errors"]), (&"ubtile.sanitize.v1".into(), &2.into()));
+    let store = &report["findings"].as_array().unwrap().iter().find(|f| f["kind"] == "uninitialised").unwrap();
+    assert_eq!((&store["core"], &store["tile"], &store["field"]), (&0.into(), &"add".into(), &"tiles".into()));
+
+    let table = output(folder, "sanitize --program race.tile");
+    assert_eq!(table.status.code(), Some(4));
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("\npipe_race\n  line 2"), "{table}");
+    assert!(table.contains("core 0, tile add, i = 0, the first of 3"), "{table}");
+
+    fs::write(folder.join("p.tile"), "cores 1\ntensor x: i32[8] in\nlet n = read.i32 x[0]\n").unwrap();
+    let line =
+        "p.tile: core 0, line 3, column 1: a run without data needs to know what this reads: state `assume`, or --in";
+    refuses(folder, "sanitize --program p.tile", 3, line);
+    files::write(&folder.join("x.npz"), &[("x", &tensor(Dtype::I32, &[8], |_| 0.0))]);
+    assert_eq!(json(folder, "sanitize --program p.tile --in x.npz")["with_data"], true);
+    assert_eq!(output(folder, "sanitize --program p.tile --in none.npz").status.code(), Some(3));
 }

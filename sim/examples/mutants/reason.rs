@@ -27,7 +27,7 @@ fn work(program: &Program, map: impl Fn(Action) -> Option<Action>) -> Work {
     while moved {
         moved = false;
         for core in 0..cores {
-            for (pipe, _) in [Pipe::Mte2, Pipe::V, Pipe::Mte3, Pipe::S].map(|pipe| (pipe, ())) {
+            for pipe in [Pipe::Mte2, Pipe::V, Pipe::Mte3, Pipe::S] {
                 while run.ready(core, pipe) {
                     moved = true;
                     if let Ok(ubtile_sim::exec::Progress::Done(step)) = run.advance(core, pipe) {

@@ -18,7 +18,9 @@ pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperat
 use fuzz::FUZZ_EXAMPLES;
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
-pub(crate) use program::{CompareArgs, DisasmArgs, ProgramArgs, SanitizeArgs, SimArgs};
+pub(crate) use program::{
+    CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs,
+};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 
@@ -77,18 +79,28 @@ pub(crate) enum Command {
         #[command(flatten)]
         calls: CallsArgs,
     },
-    /// Run a tile program on a model of an AI Core
-    #[command(after_help = program::SIM_EXAMPLES)]
-    Sim(SimArgs),
+    /// Run an operator or a tile program on a model of an AI Core: how long it takes, or what it computes
+    #[command(after_help = program::SIM_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Sim {
+        #[command(subcommand)]
+        operator: Option<OnOperator<SimOperatorArgs>>,
+        #[command(flatten)]
+        program: SimArgs,
+    },
     /// Compare two results of `sim`, or one with a profile of a device; fail when the second takes longer
     #[command(after_help = program::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Look for what is wrong with a tile program: bounds, alignment, capacity, undefined bytes, races, flags, deadlock
     #[command(after_help = program::SANITIZE_EXAMPLES)]
     Sanitize(SanitizeArgs),
-    /// Check a tile program and print it in full: constants replaced, addresses of buffers stated
-    #[command(after_help = program::DISASM_EXAMPLES)]
-    Disasm(DisasmArgs),
+    /// Print the tile program of an operator; or check one of a file and print it in full: constants replaced, addresses stated
+    #[command(after_help = program::DISASM_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Disasm {
+        #[command(subcommand)]
+        operator: Option<OnOperator<LoweredArgs>>,
+        #[command(flatten)]
+        program: DisasmArgs,
+    },
     /// Search for a case that a kernel gets wrong: random problems, data, plans and orders of work, held against the reference
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArgs),
@@ -155,9 +167,9 @@ pub(crate) struct RunArgs {
     pub(crate) planning: PlanningArgs,
 }
 
-/// Options of `plan`.
+/// What is known of a problem's inputs.
 #[derive(Args, Debug)]
-pub(crate) struct PlanArgs {
+pub(crate) struct InputArgs {
     /// Dtypes and shapes of the inputs by name, a .npz or .safetensors file
     #[arg(long = "in", value_name = "FILE", conflicts_with_all = ["shape", "dtype"])]
     pub(crate) input: Option<PathBuf>,
@@ -167,8 +179,18 @@ pub(crate) struct PlanArgs {
     /// Dtype of all inputs, or of one as indices=i32 [default: f32, indices i64]
     #[arg(long, value_name = "[NAME=]DTYPE")]
     pub(crate) dtype: Vec<DtypeOf>,
+}
+
+/// Options of `plan`.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+    /// Also write plan.json, plan.txt and charts of the workspace to that folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Options of `plan` for a list of calls.
@@ -180,6 +202,9 @@ pub(crate) struct CallsArgs {
     pub(crate) calls: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+    /// Also write plan.json and plan.txt to that folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Whose rules apply.

@@ -7,6 +7,7 @@ mod compute;
 mod error;
 mod files;
 mod fuzzing;
+mod lowered;
 mod op_summary;
 mod output;
 mod place;
@@ -40,10 +41,18 @@ fn main() -> ExitCode {
             let (attributes, args) = operator.split();
             commands::plan::run(&attributes, &args, cli.format)
         }
-        Some(Command::Sim(args)) => commands::sim::run(&args, cli.format),
+        Some(Command::Sim { operator: Some(operator), .. }) => {
+            let (attributes, args) = operator.split();
+            commands::sim::run_operator(&attributes, &args, cli.format)
+        }
+        Some(Command::Sim { operator: None, program }) => commands::sim::run(&program, cli.format),
         Some(Command::Compare(args)) => commands::compare::run(&args, cli.format),
         Some(Command::Sanitize(args)) => commands::sanitize::run(&args, cli.format),
-        Some(Command::Disasm(args)) => commands::disasm::run(&args, cli.format),
+        Some(Command::Disasm { operator: Some(operator), .. }) => {
+            let (attributes, args) = operator.split();
+            commands::disasm::run_operator(&attributes, &args, cli.format)
+        }
+        Some(Command::Disasm { operator: None, program }) => commands::disasm::run(&program, cli.format),
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
         Some(Command::Fuzz(args)) => commands::fuzz::run(&args, cli.format),
         Some(Command::Replay(args)) => commands::replay::run(&args, cli.format),

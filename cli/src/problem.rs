@@ -7,7 +7,9 @@ use ubtile_tiling::{
     im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
 
-use crate::args::{Attributes, ContractArgs, DtypeOf, GridSampler, Im2col, List, MaxUnpool, Named, ReplicationPad};
+use crate::args::{
+    Attributes, ContractArgs, DtypeOf, GridSampler, Im2col, InputArgs, List, MaxUnpool, Named, ReplicationPad,
+};
 use crate::error::Error;
 use crate::tensors::Input;
 
@@ -37,6 +39,14 @@ enum Source {
 }
 
 impl Known {
+    /// What the options say: a file, or shapes.
+    pub(crate) fn new(operator: Operator, args: &InputArgs) -> Result<Self, Error> {
+        match &args.input {
+            Some(path) => Self::in_file(operator, &mut Input::open(path)?),
+            None => Self::by_shape(operator, &args.shape, &args.dtype),
+        }
+    }
+
     /// Looks at the headers of a file.
     pub(crate) fn in_file(operator: Operator, file: &mut Input) -> Result<Self, Error> {
         let mut tensors = Vec::new();
@@ -47,11 +57,7 @@ impl Known {
     }
 
     /// Takes shapes and dtypes from the command line.
-    pub(crate) fn by_shape(
-        operator: Operator,
-        shapes: &[Named<List<usize>>],
-        dtypes: &[DtypeOf],
-    ) -> Result<Self, Error> {
+    fn by_shape(operator: Operator, shapes: &[Named<List<usize>>], dtypes: &[DtypeOf]) -> Result<Self, Error> {
         let find = |option: &str, name: &str| {
             let found = inputs(operator).iter().find(|tensor| tensor.name() == name);
             found.copied().ok_or_else(|| {

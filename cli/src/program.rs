@@ -17,8 +17,8 @@ use crate::tensors::Input;
 /// A program that its SoC can run, and the SoC's name.
 pub(crate) fn load(args: &ProgramArgs) -> Result<(Program, String), Error> {
     let soc = soc(&args.soc)?;
-    let text = fs::read_to_string(&args.program).map_err(|e| Error::file(&args.program, e))?;
-    let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(&args.program, e))?;
+    let text = fs::read_to_string(args.path()).map_err(|e| Error::file(args.path(), e))?;
+    let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(args.path(), e))?;
     Ok((program, soc.name().into()))
 }
 

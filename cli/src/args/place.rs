@@ -1,7 +1,6 @@
 //! What a tiling is for, and by which scheme.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::Args;
 use clap::ValueEnum;
@@ -68,9 +67,6 @@ pub(crate) struct PlaceArgs {
     /// ubFactorElement), of a SoC also ub_bytes, and deterministic=1
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<Named<usize>>,
-    /// Also write plan.json, plan.txt and charts of the workspace to that folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 pub(super) fn targets() -> impl Iterator<Item = &'static str> {

@@ -1,22 +1,52 @@
 //! Options of commands that take a tile program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ubtile_sim::product::Soc;
 use ubtile_tiling::Product;
 
 use super::values::{Named, Range};
+use super::{InputArgs, PlaceArgs};
 
 /// A tile program and the SoC that it is for.
 #[derive(Args, Debug)]
 pub(crate) struct ProgramArgs {
     /// The tile program, a text file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) program: PathBuf,
+    #[arg(long = "program", value_name = "FILE", required = true)]
+    path: Option<PathBuf>,
     /// The SoC that runs it: a built-in one, or a file that ends with .toml
     #[arg(long, value_name = "SOC|FILE.toml", default_value = Soc::usual(Product::AtlasA2))]
     pub(crate) soc: String,
+}
+
+impl ProgramArgs {
+    /// The file; there always is one where there is no operator.
+    pub(crate) fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new(""))
+    }
+}
+
+/// Options of commands that lower an operator's plan.
+#[derive(Args, Debug)]
+pub(crate) struct LoweredArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}
+
+/// Options of `sim` of an operator.
+#[derive(Args, Debug)]
+pub(crate) struct SimOperatorArgs {
+    #[command(flatten)]
+    pub(crate) lowered: LoweredArgs,
+    /// Run it on the tensors of --in: where the results go, a .npz or .safetensors file. Without it, the program is timed
+    #[arg(long = "out", value_name = "FILE", requires = "input")]
+    pub(crate) output: Option<PathBuf>,
+    /// Decides how latencies vary, and what reads find that `assume` something
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
+    pub(crate) seed: u64,
 }
 
 /// Options of `sim`.
@@ -64,7 +94,9 @@ Examples:
   ubtile sim --program add.tile
   ubtile sim --program add.tile --soc Ascend910B4 --set clock=1650 --set start=cold --format json
   ubtile sim --program add.tile --vary TILE=2048..16384:2048
-  ubtile sim --program add.tile --in in.npz --out out.npz";
+  ubtile sim --program add.tile --in in.npz --out out.npz
+  ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
+  ubtile sim im2col-backward --in in.npz --out out.npz --input-size 56,56 --kernel-size 3,3 --cores 8";
 
 /// Options of `compare`.
 #[derive(Args, Debug)]
@@ -97,4 +129,5 @@ Examples:
 pub(super) const DISASM_EXAMPLES: &str = "\
 Examples:
   ubtile disasm --program add.tile
-  ubtile disasm --program add.tile --soc Ascend910A";
+  ubtile disasm --program add.tile --soc Ascend910A
+  ubtile disasm max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112 > unpool.tile";

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use ubtile_sim::text;
 
-use crate::args::DisasmArgs;
+use crate::args::{Attributes, DisasmArgs, LoweredArgs};
 use crate::error::Error;
+use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
 use crate::program;
 
@@ -20,6 +21,14 @@ struct Disasm {
 pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
     let (program, soc) = program::load(&args.program)?;
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
+    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+}
+
+/// Plans, lowers, prints.
+pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
+    let Lowered { program, soc, .. } = Lowered::new(attributes, args)?;
+    let (cores, local_bytes) = (program.source().cores, program.local_bytes());
+    let soc = soc.name().into();
     output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
 }
 

@@ -19,19 +19,17 @@ use crate::output::{self, Format, Report};
 use crate::place::{Place, Settings};
 use crate::problem::Known;
 use crate::progress::Progress;
-use crate::tensors::Input;
 use crate::threads::Threads;
 
 pub(crate) use calls::run as run_calls;
+pub(crate) use make::native;
+pub(crate) use means::on_ai_core;
 pub(crate) use report::{Plan, count_tiles};
 
 /// Plans and prints.
 pub(crate) fn run(attributes: &Attributes, args: &PlanArgs, format: Format) -> Result<(), Error> {
     let operator = attributes.operator();
-    let known = match &args.input {
-        Some(path) => Known::in_file(operator, &mut Input::open(path)?)?,
-        None => Known::by_shape(operator, &args.shape, &args.dtype)?,
-    };
+    let known = Known::new(operator, &args.inputs)?;
     let place = &args.place;
     let compare = place.product == Some(Products::All);
     let threads = Threads::available().0;
@@ -44,7 +42,7 @@ pub(crate) fn run(attributes: &Attributes, args: &PlanArgs, format: Format) -> R
             vec![make::make(attributes, &known, &Place::one(place, threads)?, place, false)?]
         }
     };
-    if let Some(folder) = &place.output {
+    if let Some(folder) = &args.output {
         save(folder, &plans, compare)?;
     }
     match plans.as_slice() {

@@ -26,7 +26,7 @@ struct Sanitize {
 
 /// Reads, runs, prints; an error where something is wrong.
 pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
-    let path = &args.program.program;
+    let path = args.program.path();
     let (program, soc) = program::load(&args.program)?;
     let data = match &args.input {
         None => None,

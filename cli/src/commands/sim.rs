@@ -1,18 +1,22 @@
-//! `ubtile sim`: a tile program on a model of an AI Core: how long it takes, or what it computes.
+//! `ubtile sim`: an operator or a tile program on a model of an AI Core: how long it takes, or what it computes.
 
 mod timing;
 
 use std::path::Path;
 
 use serde::Serialize;
+use ubtile_kernels::RunError;
 use ubtile_sim::exec::{Global, Run};
+use ubtile_sim::program::Program;
+use ubtile_tiling::{Problem, Tensor, TensorDesc, max_unpool2d_backward};
 
-use crate::args::SimArgs;
+use crate::args::{Attributes, SimArgs, SimOperatorArgs};
 use crate::error::Error;
+use crate::lowered::Lowered;
 use crate::output::{Format, Report, TensorReport};
 use crate::program;
 use crate::progress::Progress;
-use crate::tensors::{Output, Stored};
+use crate::tensors::{Input, Output, Stored};
 
 #[derive(Serialize)]
 struct Sim {
@@ -28,50 +32,109 @@ struct Sim {
     out: String,
 }
 
-/// Times the program, or runs it on tensors.
+/// Times the program of a file, or runs it on tensors.
 pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
-    match &args.output {
-        None => timing::run(args, format),
-        Some(output) => compute(args, output, format),
+    let Some(output) = &args.output else { return timing::run(args, format) };
+    let path = args.program.path();
+    let (program, soc) = program::load(&args.program)?;
+    let mut job = Job { name: path.display().to_string(), soc, program: &program, results: Vec::new() };
+    for (_, name, desc) in program::results(&program)? {
+        job.results.push((name.to_owned(), desc));
+    }
+    job.compute(output, format, |global| match (&args.input, program::given(&program)?.first()) {
+        (Some(input), _) => program::fill(input, &program, global),
+        (None, Some((_, name, _))) => Err(Error::Usage(format!("--in FILE is needed: the program reads {name}"))),
+        (None, None) => Ok(()),
+    })
+}
+
+/// Plans and lowers an operator, and times its program or runs it on tensors.
+pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
+    let lowered = Lowered::new(attributes, &args.lowered)?;
+    let operator = attributes.operator().name();
+    let (Some(output), Some(input)) = (&args.output, &args.lowered.inputs.input) else {
+        return timing::run_operator(operator, &lowered, args.seed, format);
+    };
+    let mut file = Input::open(input)?;
+    if let Problem::MaxUnpool2dBackward(problem) = &lowered.described.problem {
+        check_indices(&file.read(Tensor::Indices.name())?, problem)?;
+    }
+    let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
+    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program: &lowered.program, results };
+    job.compute(output, format, |global| {
+        let _progress = Progress::new(format!("reading {}", input.display()));
+        // The problem is that of the file; shapes may lack the batch dimension that its tensors have.
+        for (id, tensor, _) in program::given(&lowered.program)? {
+            global.tensor_mut(id).copy_from_slice(&file.read(tensor)?);
+        }
+        Ok(())
+    })
+}
+
+/// A program to run on tensors.
+struct Job<'a> {
+    name: String,
+    soc: String,
+    program: &'a Program,
+    /// What it writes, in the shapes of the file.
+    results: Vec<(String, TensorDesc)>,
+}
+
+impl Job<'_> {
+    /// Reads, computes, writes.
+    fn compute(
+        self,
+        output: &Path,
+        format: Format,
+        fill: impl FnOnce(&mut Global) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Self { name, soc, program, results } = self;
+        let failed = |problem: &str| Error::Unusable(format!("{name}: {problem}"));
+        let file = Output::create(output, results.iter().map(|(name, desc)| (name.as_str(), desc.dtype)))?;
+        let mut global = Global::new(program).ok_or_else(|| failed("needs more memory than there is"))?;
+        fill(&mut global)?;
+        let mut run = Run::new(program, global);
+        {
+            let _progress = Progress::new(format!("running {name}"));
+            run.finish().map_err(|halt| failed(&halt.describe(program)))?;
+        }
+        let mut stored = Vec::new();
+        for (id, name, _) in program::results(program)? {
+            let found = results.iter().find(|(result, _)| result == name);
+            stored.extend(found.map(|(_, desc)| Stored { name, desc: *desc, bytes: run.global().tensor(id) }));
+        }
+        file.save(&stored)?;
+        let (gm_read_bytes, gm_write_bytes) = run.moved();
+        let report = Sim {
+            program: name,
+            soc,
+            cores: program.source().cores,
+            local_bytes: program.local_bytes(),
+            gm_read_bytes,
+            gm_write_bytes,
+            outputs: results.iter().map(|(name, desc)| TensorReport::new(name, desc)).collect(),
+            out: output.display().to_string(),
+        };
+        crate::output::print(format, &report)
     }
 }
 
-/// Reads, computes, writes.
-fn compute(args: &SimArgs, output: &Path, format: Format) -> Result<(), Error> {
-    let path = &args.program.program;
-    let (program, soc) = program::load(&args.program)?;
-    let results = program::results(&program)?;
-    let dtypes = results.iter().map(|(_, name, desc)| (*name, desc.dtype));
-    let file = Output::create(output, dtypes)?;
-    let no_memory = || Error::file(path, "needs more memory than there is");
-    let mut global = Global::new(&program).ok_or_else(no_memory)?;
-    match (&args.input, program::given(&program)?.first()) {
-        (Some(input), _) => program::fill(input, &program, &mut global)?,
-        (None, Some((_, name, _))) => {
-            return Err(Error::Usage(format!("--in FILE is needed: the program reads {name}")));
-        }
-        (None, None) => {}
-    }
-
-    let mut run = Run::new(&program, global);
-    {
-        let _progress = Progress::new(format!("running {}", path.display()));
-        run.finish().map_err(|halt| Error::file(path, halt.describe(&program)))?;
-    }
-    let stored = results.iter().map(|(id, name, desc)| Stored { name, desc: *desc, bytes: run.global().tensor(*id) });
-    file.save(&stored.collect::<Vec<_>>())?;
-    let (gm_read_bytes, gm_write_bytes) = run.moved();
-    let report = Sim {
-        program: path.display().to_string(),
-        soc,
-        cores: program.source().cores,
-        local_bytes: program.local_bytes(),
-        gm_read_bytes,
-        gm_write_bytes,
-        outputs: results.iter().map(|(_, name, desc)| TensorReport::new(name, desc)).collect(),
-        out: output.display().to_string(),
+/// Devices do not look whether an index is one; here it is an error, and nothing is read through it.
+fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Result<(), Error> {
+    let size = problem.index_dtype.size();
+    let index = |bytes: &[u8]| match *bytes {
+        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+        _ => bytes.try_into().map_or(-1, i64::from_le_bytes),
     };
-    crate::output::print(format, &report)
+    let cells = problem.out_h * problem.out_w;
+    let bad = |index: i64| usize::try_from(index).map_or(true, |index| index >= cells);
+    match bytes.chunks_exact(size).map(index).enumerate().find(|(_, index)| bad(*index)) {
+        None => Ok(()),
+        Some((position, index)) => {
+            let error = RunError::Index { position, index, cells };
+            Err(crate::compute::Failure::Run(error).into())
+        }
+    }
 }
 
 impl Report for Sim {

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
     }
     let soc = if let Place::Soc(on) = &place { Some(on.soc.name().into()) } else { None };
     let report = Calls { soc, skipped_rows: summary.skipped_rows, calls };
-    if let Some(folder) = &args.place.output {
+    if let Some(folder) = &args.output {
         let texts = [("plan.json".to_owned(), output::json(&report)?), ("plan.txt".to_owned(), report.text())];
         files::write_all(folder, &texts)?;
     }
@@ -92,7 +92,7 @@ fn plan(words: &[String], place: &Place, args: &CallsArgs) -> Result<Plan, Error
         return Err(Error::Usage("no operator".into()));
     };
     let (attributes, own) = operator.split();
-    let known = Known::by_shape(attributes.operator(), &own.shape, &own.dtype)?;
+    let known = Known::new(attributes.operator(), &own.inputs)?;
     make(&attributes, &known, place, &args.place, false)
 }
 

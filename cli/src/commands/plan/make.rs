@@ -108,7 +108,12 @@ fn outline(
 }
 
 /// The native plan with the sizes of tiles that were asked for.
-fn native(problem: &Problem, place: &Place, args: &PlaceArgs, settings: &Settings<'_>) -> Result<TilingPlan, Error> {
+pub(crate) fn native(
+    problem: &Problem,
+    place: &Place,
+    args: &PlaceArgs,
+    settings: &Settings<'_>,
+) -> Result<TilingPlan, Error> {
     let unusable = |e: ubtile_tiling::PlanError| Error::Unusable(e.to_string());
     let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(args.workspace_limit)).map_err(unusable)?;
     settings.tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)

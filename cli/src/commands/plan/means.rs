@@ -32,7 +32,7 @@ pub(super) fn means(problem: &Problem, spec: &TargetSpec) -> Vec<Mean> {
 }
 
 /// Whether an Ascend's vector or scalar units compute the problem's dtypes; else it is the AICPU's.
-pub(super) fn on_ai_core(problem: &Problem, spec: &TargetSpec) -> bool {
+pub(crate) fn on_ai_core(problem: &Problem, spec: &TargetSpec) -> bool {
     problem.tensors().all(|slot| match slot.dtype {
         Dtype::F64 | Dtype::C64 | Dtype::C128 => false,
         Dtype::Bf16 => spec.capabilities.bf16,

@@ -15,6 +15,7 @@ use ubtile_tiling::Route;
 
 use crate::args::SimArgs;
 use crate::error::Error;
+use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
 use crate::progress::Progress;
 use crate::settings::{Settings, text_with};
@@ -33,7 +34,7 @@ struct Sim {
     model_hash: String,
     scheme: &'static str,
     route: &'static str,
-    /// The vendor has no kernel of this program.
+    /// Where the vendor runs the problem; nowhere, where this is a program of a file.
     vendor_route: Option<&'static str>,
     /// What was varied, with its value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,14 +50,64 @@ struct Sim {
 /// Times a program once, or for each value of a number.
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let soc = soc(&args.program.soc)?;
-    let text = fs::read_to_string(&args.program.program).map_err(|e| Error::file(&args.program.program, e))?;
-    let job = Job { path: &args.program.program, text: &text, soc: &soc, args };
+    let text = fs::read_to_string(args.program.path()).map_err(|e| Error::file(args.program.path(), e))?;
+    let job = Job { path: args.program.path(), text: &text, soc: &soc, args };
     let Some(vary) = &args.vary else {
         return output::print(format, &job.single()?);
     };
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
     output::print_all(format, &points, &table(&vary.name, &points))
+}
+
+/// Times the program of an operator's plan.
+pub(super) fn run_operator(operator: &str, lowered: &Lowered, seed: u64, format: Format) -> Result<(), Error> {
+    let Lowered { program, soc, vendor_route, .. } = lowered;
+    let report = {
+        let _progress = Progress::new(format!("timing {operator}"));
+        let options = Options { seed, ..Options::default() };
+        let of = (operator.to_owned(), "native", vendor_route.map(Route::name));
+        let report = measure((program, soc, &options), |timing| Sim::new(of, soc, timing));
+        report.map_err(|e| Error::Unusable(format!("{operator}: {}", e.describe(program))))?
+    };
+    output::print(format, &report)
+}
+
+/// Times a program, and says what would help; with other seeds too, where they matter.
+fn measure(
+    (program, soc, options): (&Program, &Soc, &Options),
+    report: impl FnOnce(Timing) -> Sim,
+) -> Result<Sim, ClockError> {
+    let mut report = report(simulate(program, soc, options)?);
+    if report.timing.instructions <= REPEATED {
+        report.changes = advise(program, soc, options, &report.timing, CHANGES)?;
+        if report.timing.cores_used > 1 {
+            report.task_us_over_seeds = Some(series(program, soc, options)?.spread(|timing| timing.task_us));
+        }
+    }
+    Ok(report)
+}
+
+impl Sim {
+    /// A run of a program of that name, scheme and vendor's route.
+    fn new(
+        (program, scheme, vendor_route): (String, &'static str, Option<&'static str>),
+        soc: &Soc,
+        timing: Timing,
+    ) -> Self {
+        Self {
+            program,
+            soc: soc.name().into(),
+            model_hash: format!("{:016x}", hash(soc)),
+            scheme,
+            route: Route::AiCore.name(),
+            vendor_route,
+            vary: None,
+            timing,
+            task_us_over_seeds: None,
+            changes: Vec::new(),
+        }
+    }
 }
 
 struct Job<'a> {
@@ -88,35 +139,14 @@ impl Job<'_> {
     }
 
     fn report(&self, soc: &Soc, timing: Timing) -> Sim {
-        Sim {
-            program: self.path.display().to_string(),
-            soc: soc.name().into(),
-            model_hash: format!("{:016x}", hash(soc)),
-            scheme: "program",
-            route: Route::AiCore.name(),
-            vendor_route: None,
-            vary: None,
-            timing,
-            task_us_over_seeds: None,
-            changes: Vec::new(),
-        }
+        Sim::new((self.path.display().to_string(), "program", None), soc, timing)
     }
 
     fn single(&self) -> Result<Sim, Error> {
         let _progress = Progress::new(format!("timing {}", self.path.display()));
         let (program, soc, options) = self.prepare(None)?;
-        let failed = |e: ClockError| self.failed(&program, &e);
-        let timing = simulate(&program, &soc, &options).map_err(failed)?;
-        let mut report = self.report(&soc, timing);
-        if report.timing.instructions <= REPEATED {
-            let changes = advise(&program, &soc, &options, &report.timing, CHANGES);
-            report.changes = changes.map_err(failed)?;
-            if report.timing.cores_used > 1 {
-                let seeds = series(&program, &soc, &options).map_err(failed)?;
-                report.task_us_over_seeds = Some(seeds.spread(|timing| timing.task_us));
-            }
-        }
-        Ok(report)
+        let failed = |e: &ClockError| self.failed(&program, e);
+        measure((&program, &soc, &options), |timing| self.report(&soc, timing)).map_err(|e| failed(&e))
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {
@@ -167,6 +197,9 @@ impl Report for Sim {
         });
         let mut text =
             format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
+        if self.scheme == "native" {
+            text += "ubtile's own tiling and program, not the vendor's kernel.\n\n";
+        }
         let pipe = |name: &str, pipe: &PipeTime| {
             let PipeTime { busy_cycles, ratio, wait_cycles, instructions } = pipe;
             [

@@ -27,6 +27,8 @@ fn modes() -> Vec<GridSampler> {
 #[test]
 fn all_modes_and_dtypes() {
     let mut rng = Rng::new(41);
+    // Two interpolations, three paddings, two meanings of corners.
+    assert_eq!(modes().len(), 12);
     for mode in modes() {
         for dtype in DTYPES {
             for output_mask in [[true, true], [true, false], [false, true]] {
@@ -62,6 +64,20 @@ fn small_memory_and_small_tiles() {
         for at in [At::cores(3).bytes(40 * 1024), At::cores(1).bytes(80 * 1024), At::cores(2).tile("tile_points", 50)] {
             let kinds = kinds(&mut rng);
             check(&problem, &at, kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn positions_of_every_kind() {
+    let mut rng = Rng::new(44);
+    for mode in modes() {
+        for (hi, wi) in [(1, 1), (1, 5), (7, 2), (6, 11)] {
+            for coordinates in Coordinates::ALL {
+                let problem = of(GridSampler { c: 2, hi, wi, ho: 8, wo: 9, ..mode.clone() });
+                let kinds = Kinds { values: Fill::Uniform, coordinates, indices: IndexFill::Permutation };
+                check(&problem, &At::cores(2), kinds, rng.next_u64());
+            }
         }
     }
 }

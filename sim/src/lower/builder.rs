@@ -257,6 +257,11 @@ impl Builder {
         into.into()
     }
 
+    /// A register for floating-point numbers that code may change.
+    pub(super) fn float_register(&mut self, name: &str) -> Reg {
+        self.register(name, Content::Float)
+    }
+
     /// A whole number as a floating-point one.
     pub(super) fn float(&mut self, name: &str, value: impl Into<Expr>) -> Float {
         let register = self.register(name, Content::Float);

@@ -8,10 +8,11 @@
 mod coordinates;
 mod grid_grad;
 mod input_grad;
+mod reflection;
 
 use std::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, PaddingMode, Plan, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan, Work};
 use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::Builder;
@@ -32,9 +33,6 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     if problem.interpolation == Interpolation::Bicubic {
         return Err(LowerError::NotLowered("bicubic interpolation"));
     }
-    if problem.padding_mode == PaddingMode::Reflection {
-        return Err(LowerError::NotLowered("reflection padding"));
-    }
     let shares = plan.block_dim();
     let compute = plan.phases().position(|phase| phase.name == "compute").unwrap_or(0);
     let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, compute, share)).unzip();
@@ -44,15 +42,16 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     let reads = [Tensor::GradOutput, Tensor::Input, Tensor::Grid].map(|t| tensor(&mut b, &of, t));
     let [grad_output, input, grid] = reads;
     let (grad_output, input, grid) = (grad_output?, input?, grid?);
-    if problem.want_grid_grad {
-        let to = tensor(&mut b, &of, Tensor::GridGrad)?;
+    let mut output = |wanted, t| if wanted { tensor(&mut b, &of, t).map(Some) } else { Ok(None) };
+    let input_grad = output(problem.want_input_grad, Tensor::InputGrad)?;
+    let grid_grad = output(problem.want_grid_grad, Tensor::GridGrad)?;
+    if let Some(to) = grid_grad {
         grid_grad::lower(&mut b, plan, &points, ([grad_output, input, grid], to))?;
     }
-    if problem.want_input_grad {
+    if let Some(to) = input_grad {
         if problem.want_grid_grad {
             b.begin_anew();
         }
-        let to = tensor(&mut b, &of, Tensor::InputGrad)?;
         input_grad::lower(&mut b, plan, &pixels, ([grad_output, grid], to))?;
     }
     Ok(b.finish())

@@ -2,6 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
+use super::reflection::Reflection;
 use crate::lower::LowerError;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
@@ -35,13 +36,14 @@ pub(super) struct Coordinates {
     /// 0 and the last pixel's position.
     ends: [BufferId; 2],
     /// A bit for each point.
-    pub(super) bits: [BufferId; 2],
+    bits: [BufferId; 2],
+    reflection: Option<Reflection>,
 }
 
 /// Vectors of an axis.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
-    at: BufferId,
+    pub(super) at: BufferId,
     pub(super) cell: BufferId,
     pub(super) before: BufferId,
     pub(super) after: BufferId,
@@ -50,9 +52,11 @@ pub(super) struct Axis {
 
 impl Coordinates {
     /// Bytes of local memory for so many points.
-    pub(super) fn bytes(compute: Compute, points: usize) -> usize {
+    pub(super) fn bytes(compute: Compute, padding: PaddingMode, points: usize) -> usize {
+        let reflection = if padding == PaddingMode::Reflection { Reflection::BYTES } else { 0 };
         let pairs = if compute.is_short() { blocks(8 * points) } else { 0 };
-        2 * blocks(2 * compute.size * points) + pairs + VECTORS * blocks(4 * points) + 2 * Self::bit_bytes(points)
+        let vectors = VECTORS * blocks(4 * points) + 2 * Self::bit_bytes(points);
+        2 * blocks(2 * compute.size * points) + pairs + vectors + reflection
     }
 
     /// Bits of whole repeats.
@@ -77,6 +81,7 @@ impl Coordinates {
             }
         });
         let ends = ["first_pixel", "last_pixel"].map(|name| vector(name.into()));
+        let reflection = (problem.padding_mode == PaddingMode::Reflection).then(|| Reflection::new(b));
         let bits = ["bits", "bits2"].map(|name| b.buffer(name, Self::bit_bytes(points), 1, field));
         Ok(Self {
             points,
@@ -91,6 +96,7 @@ impl Coordinates {
             axes,
             ends,
             bits,
+            reflection,
         })
     }
 
@@ -151,7 +157,11 @@ impl Coordinates {
             size * 0.5
         };
         fill(b, axis.multiplier.at(0), Element::F32, scale, count.clone());
-        if self.padding == PaddingMode::Border {
+        if let Some(reflection) = &self.reflection {
+            let (min, span) = if self.align_corners { (0.0, last) } else { (-0.5, size) };
+            reflection.mirror(b, self, axis, (min, span, scale), count);
+        }
+        if self.padding != PaddingMode::Zeros {
             self.clip(b, axis, last, count);
         }
         for (relation, bound) in [(Relation::Ge, -1.0), (Relation::Lt, size)] {
@@ -178,13 +188,29 @@ impl Coordinates {
         }
         for (bits, border) in [(&above, &end), (&below, &zero)] {
             for (vector, border) in [(&at, border), (&axis.multiplier.at(0), &zero)] {
-                let operands = [vector.clone(), bits.clone(), border.clone(), vector.clone()];
-                b.vector(Vector::new(VectorOp::Select(Element::F32), operands).count(count.clone()));
+                select(b, bits, [vector, border, vector], count);
             }
         }
     }
 
-    fn compare(&self, b: &mut Builder, bits: &Local, (relation, bound): (Relation, f32), of: &Local, count: &Expr) {
+    /// Room for a bit of each point; [`keep`](Self::keep) uses it, too, unless it is the second one.
+    pub(super) fn bits(&self, which: usize) -> Local {
+        self.bits[which].at(0)
+    }
+
+    /// A vector that holds anything between two positions.
+    pub(super) fn scratch(&self) -> Local {
+        self.ends[1].at(0)
+    }
+
+    pub(super) fn compare(
+        &self,
+        b: &mut Builder,
+        bits: &Local,
+        (relation, bound): (Relation, f32),
+        of: &Local,
+        count: &Expr,
+    ) {
         let op = VectorOp::CompareScalar(relation, Element::F32);
         b.vector(Vector::new(op, [bits.clone(), of.clone()]).scalar(bound).count(count.clone()));
     }
@@ -203,4 +229,10 @@ impl Coordinates {
         let operands = [vector.clone(), bits, vector.clone()];
         b.vector(Vector::new(VectorOp::SelectScalar(Element::F32), operands).scalar(otherwise).count(count.clone()));
     }
+}
+
+/// A vector from one of two, by bits.
+pub(super) fn select(b: &mut Builder, bits: &Local, [to, set, unset]: [&Local; 3], count: &Expr) {
+    let operands = [to.clone(), bits.clone(), set.clone(), unset.clone()];
+    b.vector(Vector::new(VectorOp::Select(Element::F32), operands).count(count.clone()));
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, PaddingMode, Plan};
 
 use super::coordinates::{Axis, Coordinates};
 use crate::lower::builder::{Builder, int};
@@ -27,6 +27,7 @@ const FRONT: f32 = 8.0;
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     compute: Compute,
+    padding: PaddingMode,
     pixels: usize,
     points: usize,
     /// Slots of the plane.
@@ -49,7 +50,7 @@ impl Sizes {
         let vectors = (4 + 4 + 4 + 2 * LANES + 2 + 2) * vector;
         let moved = 2 * blocks(size * self.points) + 2 * blocks(2 * size * self.points);
         let planes = self.planes as usize * self.plane_bytes();
-        Coordinates::bytes(self.compute, self.points) + planes + short + vectors + moved
+        Coordinates::bytes(self.compute, self.padding, self.points) + planes + short + vectors + moved
     }
 }
 
@@ -96,7 +97,8 @@ pub(super) fn lower(
     let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
     let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
     let (budget, pixels) = (plan.target().local_bytes, plan.pixels());
-    let with = |points, planes| Sizes { compute, pixels, points, planes };
+    let padding = problem.padding_mode;
+    let with = |points, planes| Sizes { compute, padding, pixels, points, planes };
     // As many points as fit beside two planes, if those are not few; else beside one.
     let fits = |least: usize, planes| {
         (least.min(most)..=most)

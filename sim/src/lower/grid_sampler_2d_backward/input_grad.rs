@@ -1,6 +1,6 @@
 //! `input_grad`: points one after the other, channels side by side.
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan};
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, PaddingMode, Plan};
 
 use super::Pixels;
 use super::coordinates::Coordinates;
@@ -32,6 +32,7 @@ const ORDERED: usize = 16 * 1024;
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     compute: Compute,
+    padding: PaddingMode,
     corners: usize,
     width: usize,
     /// Points whose cells are found together.
@@ -80,7 +81,7 @@ impl Sizes {
         let offsets = 3 * blocks(4 * self.points);
         let gradient = 2 * self.gradient_bytes(self.compute.size) + self.gradient_bytes(4);
         let ordered = 2 * self.ordered_bytes(self.compute.size);
-        Coordinates::bytes(self.compute, self.points)
+        Coordinates::bytes(self.compute, self.padding, self.points)
             + self.image_bytes()
             + short
             + weights
@@ -133,6 +134,7 @@ pub(super) fn lower(
     let most_channels = parts.iter().map(|part| part.channels.len()).max().unwrap_or(1).clamp(1, CHANNEL_BLOCK.get());
     let mut sizes = Sizes {
         compute,
+        padding: problem.padding_mode,
         corners: if problem.interpolation == Interpolation::Nearest { 1 } else { 4 },
         width: problem.wi,
         points: plan.points().min(tile).min(MOST_POINTS).next_multiple_of(WEIGHTED),

@@ -8,6 +8,7 @@ use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::lower::{LowerError, native};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::{Action, Pipe, Program, Step, TensorId, Walker};
+use ubtile_sim::sanitize::sanitize;
 use ubtile_testkit::{Data, Inputs, Kinds, Rng, bits_equal, problems};
 use ubtile_tiling::{PlanOptions, Problem, TargetSpec, Tensor, TilingPlan, plan};
 
@@ -59,6 +60,8 @@ pub(crate) fn check(problem: &Problem, at: &At, kinds: Kinds, seed: u64) {
     let mut rng = Rng::new(seed);
     let inputs = Inputs::random(problem, kinds, &mut rng);
     let expected = kernels(problem, &inputs);
+    let found = sanitize(&program, Some(global(&program, &inputs))).unwrap();
+    assert!(found.is_empty(), "{problem:?} {at:?}: {found:#?}\n{}", ubtile_sim::text::print(program.source()));
     for order in [None, Some(rng.next_u64()), Some(rng.next_u64())] {
         let got = run(&program, &inputs, order).unwrap_or_else(|e| panic!("{problem:?} {at:?} {order:?}: {e}"));
         for (tensor, expected) in &expected {
@@ -121,15 +124,20 @@ fn kernels(problem: &Problem, inputs: &Inputs) -> Vec<(Tensor, Data)> {
     outputs
 }
 
-/// What a program leaves: in its own order, or in one at random that its flags allow.
-fn run(program: &Program, inputs: &Inputs, order: Option<u64>) -> Result<Vec<(Tensor, Data)>, String> {
+/// Global memory with the inputs.
+fn global(program: &Program, inputs: &Inputs) -> Global {
     let mut global = Global::new(program).unwrap();
     for (tensor, data) in inputs.tensors() {
         if let Some(at) = program.source().tensors.iter().position(|t| t.name == tensor.name()) {
             global.tensor_mut(TensorId(u16::try_from(at).unwrap())).copy_from_slice(data.bytes());
         }
     }
-    let mut run = Run::new(program, global);
+    global
+}
+
+/// What a program leaves: in its own order, or in one at random that its flags allow.
+fn run(program: &Program, inputs: &Inputs, order: Option<u64>) -> Result<Vec<(Tensor, Data)>, String> {
+    let mut run = Run::new(program, global(program, inputs));
     match order {
         None => run.finish().map_err(|halt| halt.describe(program))?,
         Some(seed) => {

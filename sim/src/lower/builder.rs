@@ -2,9 +2,9 @@
 
 use crate::product::Element;
 use crate::program::{
-    Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, For, Global, Granularity, If, Instruction, IntOp,
-    Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Value, Vector,
-    Write,
+    Access, Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, For, Global, Granularity, If, Instruction,
+    IntOp, Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Transpose,
+    Value, Vector, Write,
 };
 
 /// Flags of a pair of pipes that programs may use: the framework keeps two of eight.
@@ -20,13 +20,39 @@ pub(super) struct Builder {
     flags: Vec<((Pipe, Pipe), u8)>,
     /// Where the next buffer begins.
     address: u32,
+    pending: Pending,
+}
+
+/// What vector instructions may still be at, since the last barrier of their pipe.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Buffers, each with whether it is written.
+    buffers: Vec<(BufferId, bool)>,
+    /// Whether there may be any others: at the start and behind the end of loops and conditions.
+    unknown: bool,
+}
+
+impl Pending {
+    /// Whether an instruction on these buffers must wait.
+    fn holds(&self, used: &[(BufferId, bool)]) -> bool {
+        let meet = |(buffer, writes): &(BufferId, bool)| {
+            self.buffers.iter().any(|(other, written)| other == buffer && (*written || *writes))
+        };
+        self.unknown || used.iter().any(meet)
+    }
 }
 
 impl Builder {
     /// A program for so many cores.
     pub(super) fn new(cores: usize) -> Self {
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        Self { source: Source::new(cores), bodies: vec![Vec::new()], flags: Vec::new(), address: 0 }
+        Self {
+            source: Source::new(cores),
+            bodies: vec![Vec::new()],
+            flags: Vec::new(),
+            address: 0,
+            pending: Pending::default(),
+        }
     }
 
     /// The source, once everything is closed.
@@ -54,6 +80,7 @@ impl Builder {
     /// What follows uses the whole local memory and all flags again, once everything before is done.
     pub(super) fn begin_anew(&mut self) {
         self.emit(Instruction::Barrier(None));
+        self.pending = Pending::default();
         self.flags.clear();
         self.address = 0;
     }
@@ -108,6 +135,15 @@ impl Builder {
         self.bodies.pop().unwrap_or_default()
     }
 
+    /// Code that runs any number of times.
+    fn sometimes(&mut self, body: impl FnOnce(&mut Self)) -> Vec<Node> {
+        let unknown = || Pending { buffers: Vec::new(), unknown: true };
+        self.pending = unknown();
+        let body = self.within(body);
+        self.pending = unknown();
+        body
+    }
+
     pub(super) fn emit(&mut self, instruction: Instruction) {
         self.push(Node::Do(Statement { instruction, field: None }));
     }
@@ -130,7 +166,7 @@ impl Builder {
             return;
         }
         let var = self.register(name, Content::Int);
-        let body = self.within(|b| body(b, var.into()));
+        let body = self.sometimes(|b| body(b, var.into()));
         if !body.is_empty() {
             self.push(Node::For(For { var, from, to, step, body, field: field.map(Into::into) }));
         }
@@ -160,7 +196,7 @@ impl Builder {
         if let Some(difference) = (left.clone() - right.clone()).as_constant() {
             return if relation.holds(Some(difference.cmp(&0))) { then(self) } else { otherwise(self) };
         }
-        let (then, otherwise) = (self.within(then), self.within(otherwise));
+        let (then, otherwise) = (self.sometimes(then), self.sometimes(otherwise));
         let condition = Condition { left: Scalar::Int(left), relation, right: Scalar::Int(right) };
         self.push(Node::If(If { condition, then, otherwise }));
     }
@@ -241,8 +277,37 @@ impl Builder {
         self.emit(Instruction::Store(Store { to, from, burst, granularity, add, bypass: false }));
     }
 
+    /// A vector instruction, behind a barrier if one before it uses the same buffers.
     pub(super) fn vector(&mut self, vector: Vector) {
+        let used = Self::used(&vector);
+        self.order(&used);
         self.emit(Instruction::Vector(vector));
+    }
+
+    /// A vector instruction that touches nothing that one before it touches, unless both read it.
+    pub(super) fn vector_apart(&mut self, vector: Vector) {
+        self.pending.buffers.extend(Self::used(&vector));
+        self.emit(Instruction::Vector(vector));
+    }
+
+    /// A transposition, like [`vector`](Self::vector).
+    pub(super) fn transpose(&mut self, transpose: Transpose) {
+        self.order(&[(transpose.to.at.buffer, true), (transpose.from.at.buffer, false)]);
+        self.emit(Instruction::Transpose(transpose));
+    }
+
+    fn used(vector: &Vector) -> Vec<(BufferId, bool)> {
+        let parts = vector.op.parts();
+        let operands = vector.operands.iter().zip(parts.iter());
+        operands.map(|(operand, part)| (operand.at.buffer, part.access != Access::Read)).collect()
+    }
+
+    fn order(&mut self, used: &[(BufferId, bool)]) {
+        if self.pending.holds(used) {
+            self.emit(Instruction::Barrier(Some(Pipe::V)));
+            self.pending = Pending::default();
+        }
+        self.pending.buffers.extend_from_slice(used);
     }
 
     /// The scalar unit writes an element of the UB.

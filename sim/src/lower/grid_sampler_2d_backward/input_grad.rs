@@ -12,8 +12,8 @@ use crate::lower::shape::{
 use crate::lower::{LowerError, bits_of};
 use crate::product::{Element, Rounding};
 use crate::program::{
-    Assume, BinaryOp, BufferId, Burst, Expr, Instruction, IntOp, Local, Mask, Operand, Pipe, Rows, ScalarOp, TensorId,
-    Transpose, Vector, VectorOp,
+    Assume, BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Operand, Pipe, Rows, ScalarOp, TensorId, Transpose,
+    Vector, VectorOp,
 };
 
 /// Most points whose cells are found together, and most that are weighted together.
@@ -212,6 +212,11 @@ impl Lowering {
         for slot in 0..self.loaded.slots() {
             fill(b, self.loaded.slot_at(slot, 0), bits_of(self.sizes.compute.element), 0, lanes);
         }
+        if let Some(weights) = &self.weights {
+            for vector in &weights.vectors {
+                fill(b, vector.at(0), Element::F32, 0.0, int(self.sizes.points));
+            }
+        }
         self.coordinates.begin(b);
         for ring in [&self.offsets, &self.loaded, &self.ordered] {
             ring.begin(b);
@@ -334,14 +339,14 @@ impl Lowering {
         let row = stride(WEIGHTED * 4);
         for first in (0..all).step_by(TURNED) {
             let to = self.turned.at(int(4 * first));
-            b.emit(Instruction::Transpose(Transpose {
+            b.transpose(Transpose {
                 element: Element::F32,
                 to: Rows { at: to, row: 1, pair: stride(4 * all), repeat: stride(PER_BLOCK * 4 * all) },
                 from: Rows { at: behind(&from, first * WEIGHTED * 4), row, pair: 2 * row, repeat: 1 },
                 repeats: int(WEIGHTED / PER_BLOCK).into(),
                 to_high: false,
                 from_high: false,
-            }));
+            });
         }
         self.loaded.leave(b);
     }
@@ -378,7 +383,9 @@ impl Lowering {
             for Operand { repeat_stride, .. } in &mut sum.operands {
                 *repeat_stride = stride(pixel);
             }
-            b.vector(sum.masked(int(columns), self.mask()));
+            let sum = sum.masked(int(columns), self.mask());
+            // The southern row is another one.
+            if south == 0 { b.vector(sum) } else { b.vector_apart(sum) }
         }
     }
 
@@ -397,7 +404,7 @@ impl Lowering {
                 let from = self.sums.at(first * int(pixel) + group.clone() * int(BLOCK_BYTES / PER_BLOCK));
                 let all = high * pitch / TURNED;
                 for done in (0..all).step_by(MOST_STRIDE) {
-                    b.emit(Instruction::Transpose(Transpose {
+                    b.transpose(Transpose {
                         element: Element::F32,
                         to: Rows { at: behind(&to, done * TURNED * 4), row: 1, pair: column, repeat: 2 },
                         from: Rows {
@@ -409,7 +416,7 @@ impl Lowering {
                         repeats: int((all - done).min(MOST_STRIDE)).into(),
                         to_high: false,
                         from_high: false,
-                    }));
+                    });
                 }
                 if let Some(wide) = self.ordered_wide {
                     let lanes = int(PER_BLOCK * high * pitch);

@@ -183,13 +183,13 @@ impl Edge {
             // Sixteen elements are two blocks.
             Rows { at, row: 1, pair: column, repeat: 2 }
         };
-        b.emit(crate::program::Instruction::Transpose(Transpose {
+        b.transpose(Transpose {
             element: bits_of(self.compute.element),
             to,
             from: Rows { at: self.loaded.at(0), row: 1, pair: 2, repeat: 16 },
             repeats: int(self.rows / ROWS).into(),
             to_high: false,
             from_high: false,
-        }));
+        });
     }
 }

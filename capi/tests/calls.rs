@@ -295,6 +295,53 @@ fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
     assert!(results[0] == results[1] && results[1] == results[2]);
 }
 
+/// The grid sampler copies two inputs, each in a phase of its own.
+#[test]
+fn a_grid_sampler_that_stages_gives_the_bits_of_one_that_does_not() {
+    let c = 9;
+    let mut desc = grid_desc(UBTILE_BF16, c);
+    // Columns a whole column apart.
+    desc.grad_output.strides[..4].copy_from_slice(&[c * 30, 30, 1, 5]);
+    desc.input.strides[..4].copy_from_slice(&[c * 56, 56, 1, 7]);
+    let halves = |numbers: Vec<f32>| numbers.iter().map(|x| (x.to_bits() >> 16) as u16).collect::<Vec<_>>();
+    let [grad_output, image, points] =
+        [(2 * c * 30, 1), (2 * c * 56, 2), (2 * 60, 3)].map(|(n, s)| halves(numbers(n, s)));
+    let mut results = Vec::new();
+    for (caches, by_shares) in [(false, false), (true, false), (true, true)] {
+        let machine = Target { cores: 3, caches, ..target(c"host") };
+        let (mut tiling, mut workspace_bytes) = (grid::GridSamplerTiling { opaque: [0; _] }, 0);
+        let (mut input_grad, mut grid_grad) = (vec![9u16; 2 * c * 56], vec![9u16; 120]);
+        // SAFETY: all pointers are to what they say.
+        unsafe {
+            let plan = grid::ubtile_grid_sampler_2d_backward_plan;
+            assert_eq!(plan(&desc, &machine, null(), &mut tiling, &mut workspace_bytes), UBTILE_SUCCESS);
+            let mut workspace = vec![0x5au8; workspace_bytes + 1];
+            let buffers = grid::GridSamplerBuffers {
+                grad_output: input(&grad_output),
+                input: input(&image),
+                grid: input(&points),
+                input_grad: output(&mut input_grad),
+                grid_grad: output(&mut grid_grad),
+                workspace: output(&mut workspace[1..]),
+            };
+            let phases = grid::ubtile_grid_sampler_2d_backward_phases(&tiling);
+            assert_eq!(phases, if caches { 3 } else { 1 });
+            if by_shares {
+                for phase in 0..phases {
+                    for share in (0..grid::ubtile_grid_sampler_2d_backward_shares(&tiling, phase)).rev() {
+                        let run = grid::ubtile_grid_sampler_2d_backward_run_share;
+                        assert_eq!(run(&tiling, null(), phase, share, &buffers), UBTILE_SUCCESS);
+                    }
+                }
+            } else {
+                assert_eq!(grid::ubtile_grid_sampler_2d_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
+            }
+        }
+        results.push((input_grad, grid_grad));
+    }
+    assert!(results[0] == results[1] && results[1] == results[2]);
+}
+
 #[test]
 fn what_is_not_usable_is_refused() {
     let (mut tiling, desc, machine) = (pad::ReplicationPadTiling { opaque: [0; _] }, pad_desc(), target(c"host"));

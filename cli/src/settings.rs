@@ -91,7 +91,10 @@ mod tests {
         };
         assert_eq!(set(&[]), text);
         assert_eq!(set(&[("TILE", "64")]), "cores 8   # many\nconst TILE = 64\nconst TILES = 3\nub a: TILE\n");
-        assert_eq!(set(&[("cores", "2"), ("TILES", "1"), ("TILES", "5")]), "cores  2\nconst TILE = 4 * 8 # bytes\nconst TILES = 5\nub a: TILE\n");
+        assert_eq!(
+            set(&[("cores", "2"), ("TILES", "1"), ("TILES", "5")]),
+            "cores  2\nconst TILE = 4 * 8 # bytes\nconst TILES = 5\nub a: TILE\n"
+        );
         assert!(Settings::default().add("TIL", "1", text).is_err());
     }
 }

@@ -161,10 +161,14 @@ impl Report for Comparison {
     const SCHEMA: &'static str = "ubtile.compare.v1";
 
     fn text(&self) -> String {
-        let number = |value: Option<f64>| value.map_or("NA".into(), |value| {
-            if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
-        });
-        let change = |change: Option<f64>| change.map_or_else(String::new, |change| format!("{:+.1} %", 100.0 * change));
+        let number =
+            |value: Option<f64>| {
+                value.map_or("NA".into(), |value| {
+                    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+                })
+            };
+        let change =
+            |change: Option<f64>| change.map_or_else(String::new, |change| format!("{:+.1} %", 100.0 * change));
         let row = |d: &Difference| [d.name.to_owned(), number(d.before), number(d.after), change(d.change)];
         output::table(["", &self.before, &self.after, "change"], self.differences.iter().map(row))
     }

@@ -74,7 +74,7 @@ fn positions_of_every_kind() {
     for mode in modes() {
         for (hi, wi) in [(1, 1), (1, 5), (7, 2), (6, 11)] {
             for coordinates in Coordinates::ALL {
-                let problem = of(GridSampler { c: 2, hi, wi, ho: 8, wo: 9, ..mode.clone() });
+                let problem = of(GridSampler { c: 2, hi, wi, ho: 8, wo: 9, ..mode });
                 let kinds = Kinds { values: Fill::Uniform, coordinates, indices: IndexFill::Permutation };
                 check(&problem, &At::cores(2), kinds, rng.next_u64());
             }

@@ -300,12 +300,12 @@ fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
 fn a_grid_sampler_that_stages_gives_the_bits_of_one_that_does_not() {
     let c = 9;
     let mut desc = grid_desc(UBTILE_BF16, c);
-    // Columns a whole column apart.
-    desc.grad_output.strides[..4].copy_from_slice(&[c * 30, 30, 1, 5]);
-    desc.input.strides[..4].copy_from_slice(&[c * 56, 56, 1, 7]);
+    // Columns 16 bytes apart.
+    desc.grad_output.strides[..4].copy_from_slice(&[c * 48, 48, 1, 8]);
+    desc.input.strides[..4].copy_from_slice(&[c * 64, 64, 1, 8]);
     let halves = |numbers: Vec<f32>| numbers.iter().map(|x| (x.to_bits() >> 16) as u16).collect::<Vec<_>>();
     let [grad_output, image, points] =
-        [(2 * c * 30, 1), (2 * c * 56, 2), (2 * 60, 3)].map(|(n, s)| halves(numbers(n, s)));
+        [(2 * c * 48, 1), (2 * c * 64, 2), (2 * 60, 3)].map(|(n, s)| halves(numbers(n, s)));
     let mut results = Vec::new();
     for (caches, by_shares) in [(false, false), (true, false), (true, true)] {
         let machine = Target { cores: 3, caches, ..target(c"host") };

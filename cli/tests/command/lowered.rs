@@ -33,7 +33,7 @@ fn operators(folder: &Path) -> Vec<(String, &'static [&'static str])> {
     let im2col = Im2col { stride: [1, 2], padding: [1, 1], ..Im2col::default() }.problem();
     files::write(&folder.join("im2col.npz"), &[("grad_output", &im2col_inputs(&im2col, Fill::Uniform, rng))]);
     vec![
-        ("grid-sampler-2d-backward --in grid.npz --padding-mode border".into(), &["input_grad", "grid_grad"]),
+        ("grid-sampler-2d-backward --in grid.npz --padding-mode border".into(), &["grid_grad", "input_grad"]),
         ("max-unpool2d-backward --in unpool.npz".into(), &["out"]),
         ("replication-pad2d-backward --in pad.npz --padding 2,1,3,0".into(), &["grad_input"]),
         (

@@ -127,10 +127,12 @@ fn sanitizing_finds_what_is_wrong() {
     let found = output(folder, "sanitize --program race.tile --format json");
     assert_eq!(found.status.code(), Some(4));
     let stderr = String::from_utf8(found.stderr).unwrap();
-    assert!(stderr.ends_with("error: race.tile on 8 cores of Ascend910B1: 2 errors, 0 warnings\n"), "{stderr}");
+    assert!(stderr.ends_with("error: race.tile on 8 cores of Ascend910B1: 5 errors, 1 warning\n"), "{stderr}");
     let report: Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!((&report["schema"], &report["errors"]), (&"ubtile.sanitize.v1".into(), &2.into()));
-    let store = &report["findings"].as_array().unwrap().iter().find(|f| f["kind"] == "uninitialised").unwrap();
+    assert_eq!((&report["schema"], &report["errors"]), (&"ubtile.sanitize.v1".into(), &5.into()));
+    let store = &report["findings"][0];
+    // The store and the loads of the next tile race with the addition; without waiting in a circle two flags may be set twice.
+    assert_eq!(store["kind"], "pipe_race");
     assert_eq!((&store["core"], &store["tile"], &store["field"]), (&0.into(), &"add".into(), &"tiles".into()));
 
     let table = output(folder, "sanitize --program race.tile");

@@ -38,7 +38,10 @@ _start:
     mov eax, 0x80000003
     mov cr0, eax
     lgdt [gdt_pointer]
-    jmp 0x08:2f
+    // A far jump to selector 8, which the assembler has no word for in this syntax.
+    .byte 0xea
+    .long 2f
+    .word 8
 
     .code64
 2:  lea rsp, [stack_top]

@@ -200,3 +200,39 @@ pub fn judge(got: &Data, plain: &Data, expected: &Expected) {
         panic!("not what the reference expects: {mismatch}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ubtile_testkit::{Coordinates, IndexFill, Rng};
+    use ubtile_tiling::{Edition, Operator, Problem};
+
+    use super::*;
+    use crate::generate::{Scale, sensible};
+
+    /// What the fuzzer does, with bytes that are random: whole problems, shares and tiles of every operator.
+    #[test]
+    fn every_entry_gives_the_plain_result() {
+        let mut rng = Rng::new(1);
+        for (operator, entry) in
+            Operator::ALL.into_iter().flat_map(|o| [Entry::Whole, Entry::Shares, Entry::Tiles].map(|e| (o, e)))
+        {
+            let mut computed = 0;
+            while computed < 150 {
+                let bytes: Vec<u8> = (0..512).map(|_| rng.next_u64() as u8).collect();
+                let mut u = Unstructured::new(&bytes);
+                let setup = Setup { entry, ..Setup::new(&mut u).expect("enough bytes") };
+                let description = sensible(&mut u, operator, Scale::Small).expect("enough bytes");
+                let Ok(problem) = description.check(None, Edition::Any) else { continue };
+                let coordinates = rng.pick(&Coordinates::ALL);
+                let indices = rng.pick(&[IndexFill::Permutation, IndexFill::Duplicates, IndexFill::OutOfRange]);
+                match &problem {
+                    Problem::GridSampler2dBackward(p) => grid_sampler_2d_backward::check(p, &setup, coordinates),
+                    Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::check(p, &setup, indices),
+                    Problem::ReplicationPad2dBackward(p) => replication_pad2d_backward::check(p, &setup),
+                    Problem::Im2colBackward(p) => im2col_backward::check(p, &setup),
+                }
+                computed += 1;
+            }
+        }
+    }
+}

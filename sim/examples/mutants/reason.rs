@@ -3,18 +3,16 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use ubtile_sim::exec::Run;
+use ubtile_sim::exec::{Global, Progress, Run};
 use ubtile_sim::program::{Action, LocalAt, Pipe, PlaceAt, Program};
-
-use crate::oracle::inputs;
 
 /// What each pipe of each core does, in its order, as a number.
 #[derive(PartialEq, Eq)]
 struct Work(Vec<u64>);
 
 /// Of the actions that `map` leaves over.
-fn work(program: &Program, map: impl Fn(Action) -> Option<Action>) -> Work {
-    let mut run = Run::new(program, inputs(program));
+fn work(program: &Program, inputs: &Global, map: impl Fn(Action) -> Option<Action>) -> Work {
+    let mut run = Run::new(program, inputs.clone());
     let cores = program.source().cores;
     let mut hashes = vec![DefaultHasher::new(); cores as usize * 4];
     let mut note = |core: u32, action: Action| {
@@ -30,7 +28,7 @@ fn work(program: &Program, map: impl Fn(Action) -> Option<Action>) -> Work {
             for pipe in [Pipe::Mte2, Pipe::V, Pipe::Mte3, Pipe::S] {
                 while run.ready(core, pipe) {
                     moved = true;
-                    if let Ok(ubtile_sim::exec::Progress::Done(step)) = run.advance(core, pipe) {
+                    if let Ok(Progress::Done(step)) = run.advance(core, pipe) {
                         note(core, step.action);
                     }
                     // What is queued comes before what is not yet handed out.
@@ -72,16 +70,18 @@ const fn is_order(action: &Action) -> bool {
 }
 
 /// The reason, where there is one that holds in every order: the mutant is clean, so that whatever touches the same bytes is ordered.
-pub(crate) fn reason(original: &Program, mutant: &Program) -> Option<&'static str> {
-    if work(original, Some) == work(mutant, Some) {
+pub(crate) fn reason(original: &Program, mutant: &Program, inputs: &Global) -> Option<&'static str> {
+    if work(original, inputs, Some) == work(mutant, inputs, Some) {
         return Some("each pipe gets the same instructions in the same order");
     }
     let without_order = |action: Action| (!is_order(&action)).then_some(action);
-    if work(original, without_order) == work(mutant, without_order) {
+    if work(original, inputs, without_order) == work(mutant, inputs, without_order) {
         return Some("each pipe does the same work, and other flags order all that touch the same bytes");
     }
     let renamed = |program, action: Action| (!is_order(&action)).then(|| within_slots(program, action));
-    if work(original, |action| renamed(original, action)) == work(mutant, |action| renamed(mutant, action)) {
+    if work(original, inputs, |action| renamed(original, action))
+        == work(mutant, inputs, |action| renamed(mutant, action))
+    {
         return Some("slots lie elsewhere, and each is used as before");
     }
     None

@@ -88,9 +88,9 @@ fn tensor_file(extension: &str, bytes: &[u8]) {
         Err(error) => return one_line(&error),
     };
     let again = folder.path().join("again").with_extension(extension);
-    let output = Output::create(&again, read.iter().map(|(tensor, desc, _)| (*tensor, desc.dtype)));
+    let output = Output::create(&again, read.iter().map(|(tensor, desc, _)| (tensor.name(), desc.dtype)));
     let stored: Vec<_> =
-        read.iter().map(|(tensor, desc, bytes)| Stored { tensor: *tensor, desc: *desc, bytes }).collect();
+        read.iter().map(|(tensor, desc, bytes)| Stored { name: tensor.name(), desc: *desc, bytes }).collect();
     output.and_then(|output| output.save(&stored)).expect("what was read can be written");
     assert!(contents(&again).expect("what was written can be read") == read, "another file");
 }
@@ -101,8 +101,8 @@ fn contents(path: &Path) -> Result<Vec<(Tensor, TensorDesc, Vec<u8>)>, Error> {
     let _ = file.names();
     let mut read = Vec::new();
     for tensor in NAMES {
-        let Some(desc) = file.desc(tensor)? else { continue };
-        let bytes = file.read(tensor)?.to_vec();
+        let Some(desc) = file.desc(tensor.name())? else { continue };
+        let bytes = file.read(tensor.name())?.to_vec();
         let size = desc.shape.numel().expect("so many elements were read") * desc.dtype.size();
         assert_eq!(bytes.len(), size, "{tensor} {desc:?}");
         read.push((tensor, desc, bytes));

@@ -5,7 +5,7 @@
 #   .ci/mutants.sh
 #   .ci/mutants.sh --file tiling/src/plan/shares.rs
 #
-# Survivors are listed in target/mutants.out/missed.txt; docs/testing.md says which are known, and why they are no mistakes.
+# Survivors are listed in target/mutants.out/missed.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

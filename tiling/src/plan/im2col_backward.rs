@@ -94,6 +94,7 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
     }
+    plan.staged.limit_shares(plan.common.block_dim);
     Ok(plan)
 }
 

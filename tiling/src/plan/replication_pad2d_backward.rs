@@ -108,6 +108,7 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
         plan.planes = largest(problem.n.saturating_mul(problem.c), budget, |n| plan.planes_bytes(n)).unwrap_or(0);
     }
+    plan.staged.limit_shares(plan.common.block_dim);
     Ok(plan)
 }
 

@@ -76,6 +76,13 @@ impl Choice {
         Self { staging: Some(staging), pays: true }
     }
 
+    /// No more shares than the plan uses cores.
+    pub(super) fn limit_shares(&mut self, block_dim: usize) {
+        if let Some(staging) = &mut self.staging {
+            staging.shares = staging.shares.min(block_dim);
+        }
+    }
+
     /// The number of the phase behind the copy, if there is one.
     pub(super) fn compute_phase(&self) -> usize {
         usize::from(self.staging.is_some())

@@ -48,5 +48,5 @@ pub(crate) fn exit(good: bool) -> ! {
 #[cfg(feature = "plant-crash")]
 pub(crate) fn crash() -> ! {
     // SAFETY: on purpose none.
-    unsafe { asm!("mov sp, #0", "udf #0", options(noreturn)) }
+    unsafe { asm!("movs r0, #0", "mov sp, r0", "udf #0", options(noreturn)) }
 }

@@ -13,9 +13,11 @@ pub fn check(plan: &Plan) {
     // How many taps each cell has added.
     let mut added = Cells::new([n * c, h, w]);
     let mut written = Cells::new([n * c, h, w]);
+    // Behind the copy, where there is one.
+    let phase = plan.phases().count() - 1;
     for share in 0..plan.block_dim() {
-        let range = plan.share_range(0, share);
-        for tile in plan.tiles(0, share) {
+        let range = plan.share_range(phase, share);
+        for tile in plan.tiles(phase, share) {
             let ([i0, i1], [j0, j1]) = (tile.taps[0], tile.taps[1]);
             let whole_rows = j0 == 0 && j1 == kw;
             assert!(whole_rows || i1 - i0 == 1 || taps == 0, "{tile:?} adds its taps out of order");

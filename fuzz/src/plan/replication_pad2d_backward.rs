@@ -10,10 +10,12 @@ pub fn check(plan: &Plan) {
     let planes = problem.n * problem.c;
     let mut read = Cells::new([planes, problem.padded_h, problem.padded_w]);
     let mut written = Cells::new([planes, problem.h, problem.w]);
+    // Behind the copy, where there is one.
+    let phase = plan.phases().count() - 1;
     for share in 0..plan.block_dim() {
-        let range = plan.share_range(0, share);
+        let range = plan.share_range(phase, share);
         let mut unfinished = None;
-        for tile in plan.tiles(0, share) {
+        for tile in plan.tiles(phase, share) {
             let cells = [tile.planes, tile.rows, tile.columns];
             assert_eq!(tile.accumulates.then_some(cells), unfinished, "{tile:?} is not the next part");
             unfinished = (!tile.last).then_some(cells);

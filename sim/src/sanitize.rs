@@ -17,6 +17,7 @@ mod clock;
 mod finding;
 mod flags;
 mod memory;
+mod report;
 mod shadow;
 mod state;
 mod watch;

@@ -5,6 +5,8 @@
 //! not change when +0.0 is added. With a stride between columns, sums of columns with the same remainder lie side by side, and a gather
 //! puts them in order at the end.
 
+mod layout;
+
 use std::num::NonZeroUsize;
 
 use ubtile_tiling::im2col_backward::Plan;
@@ -12,37 +14,14 @@ use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::{Builder, int};
 use super::ring::Ring;
-use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, Run, blocks, cast, cast_op, fill, largest, scalar};
+use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, Run, cast, cast_op, fill, scalar};
 use super::{LowerError, shares, tensor};
 use crate::product::Element;
 use crate::program::{
     BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, ScalarOp, Source, TensorId, Vector, VectorOp,
 };
 
-/// Lanes of f32 in a block.
-const PER_BLOCK: usize = BLOCK_BYTES / 4;
-/// Most rows of windows that an instruction works on.
-const MOST_ROWS: usize = 240;
-
-/// How a box lies in the UB. Its columns are of `phases` kinds by their remainder; `columns` of each.
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    input: Compute,
-    output: Compute,
-    kernel: [usize; 2],
-    dilation: [usize; 2],
-    padding: [usize; 2],
-    stride: [usize; 2],
-    /// Window positions.
-    windows: [usize; 2],
-    /// Rows and columns of the plane, and columns of a phase.
-    height: usize,
-    width: usize,
-    all: usize,
-    phases: usize,
-    rows: usize,
-    columns: usize,
-}
+use layout::{Layout, PER_BLOCK};
 
 /// The program's parts.
 struct Lowering {
@@ -102,83 +81,6 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     shares::planes(&mut b, &rows, problem.h, |b, plane, from, to| lowering.plane(b, plane, from, to));
     lowering.end(&mut b);
     Ok(b.finish())
-}
-
-impl Layout {
-    /// Lanes from the sums of a phase to those of the next one: whole blocks of every type involved.
-    fn lanes(&self) -> usize {
-        self.columns.next_multiple_of(self.input.per_block().max(self.output.per_block()))
-    }
-
-    /// Blocks of f32 from a row of sums to the one that the next window reaches.
-    fn row_stride(&self) -> usize {
-        self.stride[0] * self.phases * self.lanes() / PER_BLOCK
-    }
-
-    /// Columns of a box of the output.
-    fn out_columns(&self) -> usize {
-        (self.columns * self.stride[1]).min(self.width)
-    }
-
-    /// Rows of windows that reach a box.
-    fn window_rows(&self) -> usize {
-        self.rows.div_ceil(self.stride[0])
-    }
-
-    fn is_stored_as_summed(&self) -> bool {
-        !self.output.is_short() && self.phases == 1
-    }
-
-    fn out_pitch(&self) -> usize {
-        if self.phases == 1 { self.lanes() * self.output.size } else { blocks(self.out_columns() * self.output.size) }
-    }
-
-    fn order_bytes(&self) -> usize {
-        blocks(4 * self.out_columns().max(PER_BLOCK * self.phases))
-    }
-
-    fn sums_bytes(&self) -> usize {
-        self.rows * self.phases * self.lanes() * 4
-    }
-
-    fn window_bytes(&self) -> usize {
-        self.window_rows() * self.lanes() * self.input.size
-    }
-
-    fn bytes(&self) -> usize {
-        let wide = if self.input.is_short() { self.window_rows() * self.lanes() * 4 } else { 0 };
-        let sums = if self.is_stored_as_summed() {
-            2 * self.sums_bytes()
-        } else {
-            let order = if self.phases > 1 { self.order_bytes() + self.gathered_bytes() } else { 0 };
-            self.sums_bytes() + 2 * self.rows * self.out_pitch() + order
-        };
-        2 * self.window_bytes() + wide + sums
-    }
-
-    fn gathered_bytes(&self) -> usize {
-        if self.output.is_short() { blocks(4 * self.out_columns()) } else { 0 }
-    }
-
-    /// The largest box that fits, and that instructions reach.
-    fn fit(&mut self, budget: usize) -> Result<(), LowerError> {
-        let least = self.input.per_block().max(self.output.per_block());
-        // A repeat for each row of windows: the next one is at most 255 blocks further.
-        let most = MOST_STRIDE * PER_BLOCK / (self.stride[0] * self.phases) / least * least;
-        if most == 0 {
-            // Rows that are so far apart are reached one at a time.
-            self.rows = self.rows.min(self.stride[0]);
-        }
-        let most = if most == 0 { MOST_STRIDE * PER_BLOCK / least * least } else { most };
-        self.columns = self.columns.min(most);
-        self.rows = self.rows.min(MOST_ROWS * self.stride[0]);
-        while self.columns > 1 && (Self { rows: 1, ..*self }).bytes() > budget {
-            self.columns = self.columns.div_ceil(2);
-        }
-        let wanted = *self;
-        self.rows = largest(self.rows, budget, |rows| Self { rows, ..wanted }.bytes())?;
-        Ok(())
-    }
 }
 
 impl Lowering {

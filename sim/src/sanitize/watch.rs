@@ -5,18 +5,18 @@ use std::ops::Range;
 
 use crate::exec::{self, Progress, Run};
 use crate::program::{
-    Access, Action, BufferId, Fault, FaultKind, FlagAt, GlobalAt, LocalAt, NodeId, Pipe, Program, Role, Space, Step,
-    TensorId, Touch, Walker,
+    Action, BufferId, Fault, FaultKind, FlagAt, GlobalAt, LocalAt, NodeId, Pipe, Program, Role, Space, Step, TensorId,
+    Touch, Walker,
 };
-use crate::text;
 
 use super::by_data;
 use super::clock::{Clock, Now};
 use super::finding::{Finding, Findings, Kind, Loops, Site};
 use super::flags::Flags;
-use super::memory::{self, Tensors, Trouble};
+use super::memory::{self, Tensors};
+use super::report::report;
 use super::shadow::Shadow;
-use super::state::{Conflict, Local, QUEUES};
+use super::state::{Local, QUEUES};
 
 /// Flags from this one on belong to the vendor's framework.
 const RESERVED: u8 = 6;
@@ -340,55 +340,5 @@ fn of_piece(touch: &Touch, piece: &Range<u64>) -> Touch {
         pitch: bytes,
         by_data: false,
         ..*touch
-    }
-}
-
-fn verb(access: Access, of_memory: bool) -> &'static str {
-    match access {
-        Access::Read => "reads",
-        Access::Write => "writes",
-        Access::Update if of_memory => "adds to",
-        Access::Update => "changes",
-    }
-}
-
-fn report(program: &Program, findings: &mut Findings<'_>, site: &Site, touch: &Touch, trouble: &Trouble) {
-    let source = program.source();
-    let global = matches!(touch.space, Space::Global(_));
-    let byte = |at: u64| match touch.space {
-        Space::Local(id, slot) => {
-            let within = at.saturating_sub(program.slot(id, slot).start.into());
-            let name = source.buffers.get(usize::from(id.0)).map_or("", |buffer| &buffer.name);
-            format!("byte {within} of {name}[{slot}]")
-        }
-        Space::Global(id) => {
-            format!("byte {at} of {}", source.tensors.get(usize::from(id.0)).map_or("", |tensor| &tensor.name))
-        }
-    };
-    let doing = verb(touch.access, global);
-    if let Some(at) = trouble.unwritten {
-        let what = || format!("{doing} {}, which nobody has written", byte(at));
-        findings.add(Kind::Uninitialised, site, None, what);
-    }
-    let other = |conflict: &Conflict| {
-        let (node, done) = (conflict.mark.node(), verb(conflict.access, global));
-        let line = text::describe(source, node);
-        format!("{} {done} at {}: {line}", conflict.mark.pipe().name(), program.locate(node))
-    };
-    if let Some((at, conflict)) = &trouble.race {
-        if Some(u32::from(conflict.core)) == site.core {
-            let what = || format!("{doing} {}, which {}, and nothing orders the two", byte(*at), other(conflict));
-            findings.add(Kind::PipeRace, site, None, what);
-        } else {
-            let what = || {
-                let core = conflict.core;
-                format!("{doing} {}, which core {core}'s {}, with no sync_all between", byte(*at), other(conflict))
-            };
-            findings.add(Kind::CoreRace, site, None, what);
-        }
-    }
-    if let Some((at, conflict)) = &trouble.queued {
-        let what = || format!("{doing} {}, which {}, with no barrier between", byte(*at), other(conflict));
-        findings.add(Kind::NoBarrier, site, None, what);
     }
 }

@@ -1,58 +1,23 @@
 //! `grid_grad`: points side by side, channel by channel.
 
+mod corners;
+mod sizes;
+
 use std::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, PaddingMode, Plan};
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
 use super::coordinates::{Axis, Coordinates};
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{BLOCK_BYTES, Compute, add, binary, blocks, cast, fill, scalar};
+use crate::lower::shape::{BLOCK_BYTES, add, binary, cast, fill, scalar};
 use crate::lower::{LowerError, shares};
-use crate::product::{Element, Rounding};
+use crate::product::Element;
 use crate::program::{
     BinaryOp, BufferId, Burst, Expr, IntOp, Local, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp,
 };
 
-/// Most points of a chunk.
-const MOST_POINTS: usize = 512;
-/// Lanes that a block of channels is added up in.
-const LANES: usize = 8;
-/// What stands for the place of a pixel that is not there, so that no sum with another place reaches the image.
-const ABSENT: f32 = -67_108_864.0;
-/// Elements in front of the plane, all 0.
-const FRONT: f32 = 8.0;
-
-/// Sizes of what lies in the UB.
-#[derive(Clone, Copy, Debug)]
-struct Sizes {
-    compute: Compute,
-    padding: PaddingMode,
-    pixels: usize,
-    points: usize,
-    /// Slots of the plane.
-    planes: u32,
-}
-
-impl Sizes {
-    fn table_bytes(&self) -> usize {
-        BLOCK_BYTES + blocks(4 * self.pixels)
-    }
-
-    fn plane_bytes(&self) -> usize {
-        if self.compute.is_short() { blocks(self.compute.size * self.pixels) } else { self.table_bytes() }
-    }
-
-    fn bytes(&self) -> usize {
-        let (vector, size) = (blocks(4 * self.points), self.compute.size);
-        let short = if self.compute.is_short() { self.table_bytes() + 3 * vector } else { 0 };
-        // Four offsets, four pixels, two places of each axis, two sums of eight and one of all, the order of pairs.
-        let vectors = (4 + 4 + 4 + 2 * LANES + 2 + 2) * vector;
-        let moved = 2 * blocks(size * self.points) + 2 * blocks(2 * size * self.points);
-        let planes = self.planes as usize * self.plane_bytes();
-        Coordinates::bytes(self.compute, self.padding, self.points) + planes + short + vectors + moved
-    }
-}
+use sizes::{LANES, Sizes};
 
 /// The program's part.
 struct Lowering {
@@ -92,24 +57,7 @@ pub(super) fn lower(
     if !plan.reads_input() {
         return zero(b, plan, points, output);
     }
-    let problem = plan.problem();
-    let compute = Compute::of(problem.dtype)?;
-    let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
-    let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
-    let (budget, pixels) = (plan.target().local_bytes, plan.pixels());
-    let padding = problem.padding_mode;
-    let with = |points, planes| Sizes { compute, padding, pixels, points, planes };
-    // As many points as fit beside two planes, if those are not few; else beside one.
-    let fits = |least: usize, planes| {
-        (least.min(most)..=most)
-            .rev()
-            .step_by(8)
-            .find(|&points| with(points, planes).bytes() <= budget)
-            .map(|n| with(n, planes))
-    };
-    let sizes = fits(128, 2).or_else(|| fits(8, 1));
-    let sizes = sizes.ok_or_else(|| LowerError::LocalBytes { got: budget, want: with(8, 1).bytes() })?;
-
+    let sizes = Sizes::new(plan)?;
     let lowering = Lowering::new(b, plan, sizes, ([gradient, input, grid], output))?;
     lowering.begin(b);
     shares::planes(b, points, plan.points(), |b, image, from, to| {
@@ -120,27 +68,6 @@ pub(super) fn lower(
         });
     });
     lowering.end(b);
-    Ok(())
-}
-
-/// The nearest pixel does not change with the point.
-fn zero(b: &mut Builder, plan: &Plan, points: &[Range<usize>], output: TensorId) -> Result<(), LowerError> {
-    let size = 2 * plan.problem().dtype.size();
-    let step = plan.points().min(2048).min(plan.target().local_bytes / size);
-    if step == 0 {
-        return Err(LowerError::LocalBytes { got: plan.target().local_bytes, want: size });
-    }
-    let zeros = b.buffer("zeros", step * size, 1, Some("tile_points"));
-    let flag = b.flag_id(Pipe::V, Pipe::Mte3);
-    fill(b, zeros.at(0), Element::U16, 0, int(step * size / 2));
-    b.after(Pipe::V, Pipe::Mte3, flag);
-    let first = b.per_core("first_point", points.iter().map(|range| int(range.start)).collect());
-    let last = b.per_core("last_point", points.iter().map(|range| int(range.end)).collect());
-    b.repeat("point", (first, last.clone(), step), Some("tile_points"), |b, point| {
-        let count = b.min("points", int(step), last - point.clone());
-        let burst = Burst::of(count * int(size));
-        b.tile("points", |b| b.store(output.at(point * int(size)), zeros.at(0), burst));
-    });
     Ok(())
 }
 
@@ -245,36 +172,6 @@ impl Lowering {
         self.finish(b, &at, count);
     }
 
-    /// Byte offsets of the corners' pixels in a plane; of those that are not there, that of a zero.
-    #[expect(clippy::cast_precision_loss, reason = "a plane in the UB has few pixels")]
-    fn corners(&self, b: &mut Builder, count: &Expr) {
-        for ((axis, places), size) in self.coordinates.axes().iter().zip(self.places).zip(self.size) {
-            let [before, behind] = places.map(|place| place.at(0));
-            let last = (Relation::Le, (size - 1) as f32);
-            scalar(b, ScalarOp::Adds, Element::F32, [before.clone(), axis.cell.at(0)], 0.0, count.clone());
-            scalar(b, ScalarOp::Adds, Element::F32, [behind.clone(), axis.cell.at(0)], 1.0, count.clone());
-            for place in [before, behind] {
-                self.coordinates.keep(b, &place, (Relation::Ge, 0.0), (&place, ABSENT), count);
-                self.coordinates.keep(b, &place, last, (&place, ABSENT), count);
-            }
-        }
-        let [columns, rows] = self.places;
-        for row in rows {
-            let width = self.size[0] as f32;
-            scalar(b, ScalarOp::Muls, Element::F32, [row.at(0), row.at(0)], width, count.clone());
-        }
-        for (corner, to) in self.offsets.into_iter().enumerate() {
-            let pixel = self.pixels[corner].at(0);
-            let (row, column) = (rows[corner / 2].at(0), columns[corner % 2].at(0));
-            binary(b, BinaryOp::Add, Element::F32, [pixel.clone(), row, column], count.clone());
-            for (op, number) in [(ScalarOp::Maxs, -FRONT), (ScalarOp::Adds, FRONT), (ScalarOp::Muls, 4.0)] {
-                scalar(b, op, Element::F32, [pixel.clone(), pixel.clone()], number, count.clone());
-            }
-            let op = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding: Rounding::Even };
-            b.vector(Vector::new(op, [to.at(0), pixel]).count(count.clone()));
-        }
-    }
-
     /// Adds a channel's part of the gradients.
     fn channel(&self, b: &mut Builder, image: &Expr, channel: &Expr, (point, count): (&Expr, &Expr)) {
         let Sizes { compute, pixels, points, .. } = self.sizes;
@@ -355,4 +252,25 @@ impl Lowering {
         b.store(self.output.at(at.clone() * size), self.pairs.at(0), Burst::of(count.clone() * size));
         self.pairs.leave(b);
     }
+}
+
+/// The nearest pixel does not change with the point.
+fn zero(b: &mut Builder, plan: &Plan, points: &[Range<usize>], output: TensorId) -> Result<(), LowerError> {
+    let size = 2 * plan.problem().dtype.size();
+    let step = plan.points().min(2048).min(plan.target().local_bytes / size);
+    if step == 0 {
+        return Err(LowerError::LocalBytes { got: plan.target().local_bytes, want: size });
+    }
+    let zeros = b.buffer("zeros", step * size, 1, Some("tile_points"));
+    let flag = b.flag_id(Pipe::V, Pipe::Mte3);
+    fill(b, zeros.at(0), Element::U16, 0, int(step * size / 2));
+    b.after(Pipe::V, Pipe::Mte3, flag);
+    let first = b.per_core("first_point", points.iter().map(|range| int(range.start)).collect());
+    let last = b.per_core("last_point", points.iter().map(|range| int(range.end)).collect());
+    b.repeat("point", (first, last.clone(), step), Some("tile_points"), |b, point| {
+        let count = b.min("points", int(step), last - point.clone());
+        let burst = Burst::of(count * int(size));
+        b.tile("points", |b| b.store(output.at(point * int(size)), zeros.at(0), burst));
+    });
+    Ok(())
 }

@@ -1,0 +1,96 @@
+//! The pixels that a point adds to: of the nearest one, or of the four around it.
+
+use super::sizes::{MARGIN, WEIGHTED};
+use super::{Lowering, stride};
+use crate::lower::builder::{Builder, int};
+use crate::lower::shape::{binary, broadcast, scalar};
+use crate::product::{Element, Rounding};
+use crate::program::{Assume, BinaryOp, BufferId, Expr, Local, Operand, ScalarOp, Vector, VectorOp};
+
+/// Weights of each corner, of one corner a block for each point, and the weighted channels of all.
+pub(super) struct Weights {
+    pub(super) vectors: Vec<BufferId>,
+    pub(super) spread: BufferId,
+    pub(super) products: BufferId,
+}
+
+impl Lowering {
+    /// Byte offsets of the points' north-western pixels; all that mix none, or only other rows', lie in the margin.
+    #[expect(clippy::cast_precision_loss, reason = "positions in the UB are exact")]
+    pub(super) fn place(&self, b: &mut Builder, row: &Expr, count: &Expr) {
+        let [x, y] = self.coordinates.axes();
+        let (index, margin) = (self.scratch.at(0), MARGIN as f32);
+        self.offsets.enter(b);
+        let step = |b: &mut Builder, op, to: &Local, from: &Local, number: f32| {
+            scalar(b, op, Element::F32, [to.clone(), from.clone()], number, count.clone());
+        };
+        let from = match row.as_constant() {
+            Some(0) => y.cell.at(0),
+            _ => {
+                let row = b.float("row_f32", Expr::from(0) - row.clone());
+                scalar(b, ScalarOp::Adds, Element::F32, [index.clone(), y.cell.at(0)], row, count.clone());
+                index.clone()
+            }
+        };
+        step(b, ScalarOp::Maxs, &index, &from, -margin);
+        step(b, ScalarOp::Mins, &index, &index, self.sizes.rows as f32);
+        step(b, ScalarOp::Adds, &index, &index, margin);
+        step(b, ScalarOp::Muls, &index, &index, self.sizes.pitch() as f32);
+        let offsets = self.offsets.at(0);
+        // The column's place, until the offset takes it.
+        step(b, ScalarOp::Maxs, &offsets, &x.cell.at(0), -margin);
+        step(b, ScalarOp::Adds, &offsets, &offsets, margin);
+        binary(b, BinaryOp::Add, Element::F32, [index.clone(), index.clone(), offsets.clone()], count.clone());
+        step(b, ScalarOp::Muls, &index, &index, self.sizes.pixel_bytes() as f32);
+        let op = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding: Rounding::Even };
+        b.vector(Vector::new(op, [offsets, index]).count(count.clone()));
+    }
+
+    /// The weights of the corners, row by row.
+    pub(super) fn weigh(&self, b: &mut Builder, count: &Expr) {
+        let Some(weights) = &self.weights else { return };
+        let [x, y] = self.coordinates.axes();
+        let factors = [(x.before, y.before), (x.after, y.before), (x.before, y.after), (x.after, y.after)];
+        for (to, (x, y)) in weights.vectors.iter().zip(factors) {
+            binary(b, BinaryOp::Mul, Element::F32, [to.at(0), x.at(0), y.at(0)], count.clone());
+        }
+    }
+
+    /// Each point's channels times its weights.
+    pub(super) fn multiply(&self, b: &mut Builder, part: &Expr) {
+        let Some(weights) = &self.weights else { return };
+        let pixel = self.sizes.pixel_bytes();
+        for (corner, vector) in weights.vectors.iter().enumerate() {
+            broadcast(b, Element::F32, weights.spread.at(0), vector.at(part.clone() * 4), WEIGHTED);
+            let to = weights.products.at(int(corner * pixel));
+            let op = VectorOp::Binary(BinaryOp::Mul, Element::F32);
+            let product = Vector::new(op, [to, self.turned.at(0), weights.spread.at(0)]);
+            let product = product.strides(0, 1, stride(self.sizes.corners * pixel)).strides(1, 1, stride(pixel));
+            b.vector(product.strides(2, 0, 1).masked(int(WEIGHTED), self.mask()));
+        }
+    }
+
+    /// Adds a point, which is so far behind the first one of the chunk and of those that are weighted.
+    pub(super) fn add(&self, b: &mut Builder, point: &Expr, weighted: &Expr) {
+        let pixel = self.sizes.pixel_bytes();
+        let row = self.sizes.pitch() * pixel;
+        let assume = Assume { from: 0, to: int((self.sizes.rows + MARGIN) * row), step: int(pixel) };
+        let offset = b.read("offset", self.offsets.at(point.clone() * 4), Element::I32, assume);
+        let (from, rows, columns) = match &self.weights {
+            Some(weights) => (weights.products, 2, 2),
+            None => (self.turned, 1, 1),
+        };
+        for south in 0..rows {
+            let to = self.sums.at(offset.clone() + int(south * row));
+            let from = from.at(weighted.clone() * int(self.sizes.corners * pixel) + int(south * columns * pixel));
+            let op = VectorOp::Binary(BinaryOp::Add, Element::F32);
+            let mut sum = Vector::new(op, [to.clone(), to, from]);
+            for Operand { repeat_stride, .. } in &mut sum.operands {
+                *repeat_stride = stride(pixel);
+            }
+            let sum = sum.masked(int(columns), self.mask());
+            // The southern row is another one.
+            if south == 0 { b.vector(sum) } else { b.vector_apart(sum) }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How a box of sums lies in the UB.
+
+use crate::lower::LowerError;
+use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, largest};
+
+/// Lanes of f32 in a block.
+pub(super) const PER_BLOCK: usize = BLOCK_BYTES / 4;
+/// Most rows of windows that an instruction works on.
+const MOST_ROWS: usize = 240;
+
+/// How a box lies in the UB. Its columns are of `phases` kinds by their remainder; `columns` of each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) input: Compute,
+    pub(super) output: Compute,
+    pub(super) kernel: [usize; 2],
+    pub(super) dilation: [usize; 2],
+    pub(super) padding: [usize; 2],
+    pub(super) stride: [usize; 2],
+    /// Window positions.
+    pub(super) windows: [usize; 2],
+    /// Rows and columns of the plane, and columns of a phase.
+    pub(super) height: usize,
+    pub(super) width: usize,
+    pub(super) all: usize,
+    pub(super) phases: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+impl Layout {
+    /// Lanes from the sums of a phase to those of the next one: whole blocks of every type involved.
+    pub(super) fn lanes(&self) -> usize {
+        self.columns.next_multiple_of(self.input.per_block().max(self.output.per_block()))
+    }
+
+    /// Blocks of f32 from a row of sums to the one that the next window reaches.
+    pub(super) fn row_stride(&self) -> usize {
+        self.stride[0] * self.phases * self.lanes() / PER_BLOCK
+    }
+
+    /// Columns of a box of the output.
+    pub(super) fn out_columns(&self) -> usize {
+        (self.columns * self.stride[1]).min(self.width)
+    }
+
+    /// Rows of windows that reach a box.
+    pub(super) fn window_rows(&self) -> usize {
+        self.rows.div_ceil(self.stride[0])
+    }
+
+    pub(super) fn is_stored_as_summed(&self) -> bool {
+        !self.output.is_short() && self.phases == 1
+    }
+
+    pub(super) fn out_pitch(&self) -> usize {
+        if self.phases == 1 { self.lanes() * self.output.size } else { blocks(self.out_columns() * self.output.size) }
+    }
+
+    pub(super) fn order_bytes(&self) -> usize {
+        blocks(4 * self.out_columns().max(PER_BLOCK * self.phases))
+    }
+
+    pub(super) fn sums_bytes(&self) -> usize {
+        self.rows * self.phases * self.lanes() * 4
+    }
+
+    pub(super) fn window_bytes(&self) -> usize {
+        self.window_rows() * self.lanes() * self.input.size
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let wide = if self.input.is_short() { self.window_rows() * self.lanes() * 4 } else { 0 };
+        let sums = if self.is_stored_as_summed() {
+            2 * self.sums_bytes()
+        } else {
+            let order = if self.phases > 1 { self.order_bytes() + self.gathered_bytes() } else { 0 };
+            self.sums_bytes() + 2 * self.rows * self.out_pitch() + order
+        };
+        2 * self.window_bytes() + wide + sums
+    }
+
+    pub(super) fn gathered_bytes(&self) -> usize {
+        if self.output.is_short() { blocks(4 * self.out_columns()) } else { 0 }
+    }
+
+    /// The largest box that fits, and that instructions reach.
+    pub(super) fn fit(&mut self, budget: usize) -> Result<(), LowerError> {
+        let least = self.input.per_block().max(self.output.per_block());
+        // A repeat for each row of windows: the next one is at most 255 blocks further.
+        let most = MOST_STRIDE * PER_BLOCK / (self.stride[0] * self.phases) / least * least;
+        if most == 0 {
+            // Rows that are so far apart are reached one at a time.
+            self.rows = self.rows.min(self.stride[0]);
+        }
+        let most = if most == 0 { MOST_STRIDE * PER_BLOCK / least * least } else { most };
+        self.columns = self.columns.min(most);
+        self.rows = self.rows.min(MOST_ROWS * self.stride[0]);
+        while self.columns > 1 && (Self { rows: 1, ..*self }).bytes() > budget {
+            self.columns = self.columns.div_ceil(2);
+        }
+        let wanted = *self;
+        self.rows = largest(self.rows, budget, |rows| Self { rows, ..wanted }.bytes())?;
+        Ok(())
+    }
+}

@@ -18,7 +18,9 @@ pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperat
 use fuzz::FUZZ_EXAMPLES;
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
-pub(crate) use program::{CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs};
+pub(crate) use program::{
+    CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs, TraceWindow,
+};
 pub(crate) use values::{DtypeOf, List, Named};
 use values::{levels, of_names};
 

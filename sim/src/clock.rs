@@ -36,7 +36,9 @@ mod flags;
 mod l2;
 mod machine;
 mod memory;
+mod observe;
 mod pipe;
+mod profile;
 mod report;
 mod series;
 mod share;
@@ -54,6 +56,8 @@ pub use advice::{Advice, advise};
 pub use core::Halt;
 pub use costs::{Change, Evidence};
 pub use machine::{Options, Start};
+pub use observe::{Accesses, Event};
+pub use profile::{CoreTime, PipeTicks, Profile, profile};
 pub use report::{Bound, Collisions, PipeTime, Pipes, Pool, Roofline, Timing};
 pub use series::{SEEDS, Series, Spread, series};
 
@@ -123,6 +127,15 @@ impl From<Unknown> for ClockError {
     }
 }
 
+impl From<Failed> for ClockError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Halt(halt) => Self::Halt(halt),
+            Failed::TooLarge => Self::TooLarge,
+        }
+    }
+}
+
 /// Runs a program on a product.
 ///
 /// # Errors
@@ -134,9 +147,6 @@ pub fn simulate(program: &Program, soc: &Soc, options: &Options) -> Result<Timin
 /// The same where one thing is different.
 fn changed(program: &Program, soc: &Soc, options: &Options, change: Option<Change>) -> Result<Timing, ClockError> {
     let mut costs = Costs::new(program, soc, change)?;
-    let ran = machine::run(program, &mut costs, options).map_err(|failed| match failed {
-        Failed::Halt(halt) => ClockError::Halt(halt),
-        Failed::TooLarge => ClockError::TooLarge,
-    })?;
+    let ran = machine::run(program, &mut costs, options, None)?;
     Ok(Timing::new(&ran, &costs, options))
 }

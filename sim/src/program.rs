@@ -140,6 +140,12 @@ impl Program {
         position.map_or_else(|| format!("statement {node}"), Position::to_string)
     }
 
+    /// Where a node stands, if it was read from a text.
+    #[must_use]
+    pub fn position(&self, NodeId(node): NodeId) -> Option<Position> {
+        self.positions.get(node as usize).copied()
+    }
+
     /// What it says.
     #[must_use]
     pub const fn source(&self) -> &Source {

@@ -13,7 +13,7 @@ use crate::product::Soc;
 use crate::program::{At, NodeId, Program, ProgramError, Source};
 
 pub use crate::program::Position;
-pub use print::{describe, print};
+pub use print::{describe, lines, print};
 
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! Options of commands that take a tile program.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 use ubtile_sim::product::Soc;
+use ubtile_sim::report::Window;
 use ubtile_tiling::Product;
 
-use super::values::{Named, Range};
+use super::values::{List, Named, Range};
 use super::{InputArgs, PlaceArgs};
 
 /// A tile program and the SoC that it is for.
@@ -70,6 +72,36 @@ pub(crate) struct SimArgs {
     /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
     pub(crate) vary: Option<Named<Range>>,
+    /// A folder, made if it is not there, for report.json and for what other programs open: OPPROF_*, with the tables of the vendor's
+    /// profiler and with simulator/trace.json for MindStudio Insight and chrome://tracing
+    #[arg(long = "output", value_name = "DIR", conflicts_with_all = ["output", "vary"])]
+    pub(crate) folder: Option<PathBuf>,
+    /// Cores of the trace, such as 0,7 [default: of cores that do as much as each other, the first one]
+    #[arg(long, value_name = "LIST", requires = "folder")]
+    pub(crate) trace_cores: Option<List<u32>>,
+    /// Microseconds of the trace, from the launch's arrival at the cores, such as 10..12.5 [default: all]
+    #[arg(long, value_name = "a..b", requires = "folder")]
+    pub(crate) trace_window: Option<TraceWindow>,
+}
+
+/// `a..b` in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceWindow(pub(crate) Window);
+
+impl FromStr for TraceWindow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("'{text}': expected microseconds a..b, such as 10..12.5");
+        // In nanoseconds; a week is far more than any run.
+        let number = |text: &str| match text.trim().parse::<f64>() {
+            Ok(us) if (0.0..1e12).contains(&us) => Ok((us * 1000.0).round() as u64),
+            _ => Err(expected()),
+        };
+        let (from, to) = text.split_once("..").ok_or_else(expected)?;
+        let (from, to) = (number(from)?, number(to)?);
+        if from > to { Err(expected()) } else { Ok(Self(Window { from, to })) }
+    }
 }
 
 /// Options of `sanitize`.
@@ -94,6 +126,7 @@ Examples:
   ubtile sim --program add.tile
   ubtile sim --program add.tile --soc Ascend910B4 --set clock=1650 --set start=cold --format json
   ubtile sim --program add.tile --vary TILE=2048..16384:2048
+  ubtile sim --program add.tile --output out --trace-cores 0,1 --trace-window 0..20
   ubtile sim --program add.tile --in in.npz --out out.npz
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
   ubtile sim im2col-backward --in in.npz --out out.npz --input-size 56,56 --kernel-size 3,3 --cores 8";

@@ -1,5 +1,6 @@
 //! `ubtile sim`: an operator or a tile program on a model of an AI Core: how long it takes, or what it computes.
 
+mod saved;
 mod timing;
 
 use std::path::Path;

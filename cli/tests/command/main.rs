@@ -10,6 +10,7 @@ mod plan_soc;
 mod products;
 mod programs;
 mod run;
+mod saved;
 mod tables;
 mod timing;
 

@@ -5,6 +5,7 @@ use crate::program::{FaultKind, Transfer};
 use super::core::{Core, Halt, MTE2, MTE3, Shared};
 use super::costs::Costs;
 use super::memory::Begun;
+use super::observe::Accesses;
 use super::pipe::{Head, Queued, Work};
 use super::tick::{PerByte, Tick, mix};
 
@@ -30,7 +31,10 @@ impl Core<'_> {
             return Err(self.fault(node, kind));
         }
         let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
-        match memory.begin(begin, self.walker.core(), transfer, alone, extra) {
+        let before = memory.traffic;
+        let begun = memory.begin(begin, self.walker.core(), transfer, alone, extra);
+        shared.recorder.begun(self.walker.core(), at, Accesses::between(&before, &memory.traffic));
+        match begun {
             Begun::Ends(ends) => self.end(at, start, ends, shared),
             Begun::Shares(ends) => {
                 self.pipes[at].head = Head::Shares { start, ends };
@@ -66,6 +70,7 @@ impl Core<'_> {
         pipe.counts.instructions += 1;
         let done = pipe.done;
         pipe.busy(start, done);
+        shared.recorder.over(self.walker.core(), at, start, done, 0);
         self.drain(shared)?;
         self.run(shared)
     }

@@ -7,6 +7,7 @@ use crate::program::{
 use super::costs::Costs;
 use super::flags::{Flags, index};
 use super::memory::Memory;
+use super::observe::{Accesses, Recorder};
 use super::pipe::{Head, Pipe, Queued, Work};
 use super::skip::Skips;
 use super::tick::{Tick, mix};
@@ -61,6 +62,7 @@ pub(super) struct Shared<'c> {
     pub(super) memory: &'c mut Memory,
     /// Copies whose transfer is about to begin: when, whose, on which pipe.
     pub(super) ready: Vec<(Tick, u32, usize)>,
+    pub(super) recorder: Recorder<'c>,
 }
 
 /// Why a program cannot go on.
@@ -134,9 +136,14 @@ impl<'p> Core<'p> {
                     }
                 },
             };
+            let before = shared.recorder.is_on().then(|| (self.now, shared.memory.traffic));
             if !self.take(&step, shared)? {
                 self.held = Some(step);
                 return Ok(());
+            }
+            if let Some((taken, traffic)) = before {
+                let accesses = Accesses::between(&traffic, &shared.memory.traffic);
+                shared.recorder.scalar(self.walker.core(), &step, taken, self.now, accesses);
             }
         }
         Ok(())
@@ -238,6 +245,7 @@ impl<'p> Core<'p> {
             self.now = room;
         }
         self.spend(cost);
+        shared.recorder.issue(self.walker.core(), pipe, step);
         let entry = Queued { issued: self.now, node: step.node, work };
         let mut set = false;
         if self.pipes[pipe].queue.is_empty() && self.advance(pipe, &entry, shared, &mut set)? {
@@ -312,7 +320,7 @@ impl<'p> Core<'p> {
 
     /// Does what is first on a pipe; whether that was possible yet.
     #[inline]
-    fn advance(
+    pub(super) fn advance_unseen(
         &mut self,
         at: usize,
         Queued { issued, node, work }: &Queued,
@@ -376,6 +384,7 @@ impl<'p> Core<'p> {
     /// All cores have come; it goes on then.
     pub(super) fn synced(&mut self, at: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
         self.counts.synced += at - self.now;
+        shared.recorder.synced(self.walker.core(), self.now, at);
         self.now = at;
         self.state = State::Runs;
         self.run(shared)

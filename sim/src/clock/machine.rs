@@ -8,6 +8,7 @@ use crate::program::{Instruction, Load, Node, Program, Store, visit};
 use super::core::{Core, Halt, Shared, State};
 use super::costs::Costs;
 use super::memory::{Memory, Traffic};
+use super::observe::{Event, Recorder};
 use super::skip::Skips;
 use super::tick::Tick;
 
@@ -53,8 +54,13 @@ pub(super) enum Failed {
     TooLarge,
 }
 
-/// Runs a program.
-pub(super) fn run<'p>(program: &'p Program, costs: &mut Costs, options: &Options) -> Result<Ran<'p>, Failed> {
+/// Runs a program, and lets somebody see the instructions of the run that counts.
+pub(super) fn run<'p>(
+    program: &'p Program,
+    costs: &mut Costs,
+    options: &Options,
+    see: Option<&mut dyn FnMut(&Event<'_>)>,
+) -> Result<Ran<'p>, Failed> {
     let (mut adds, mut bypasses) = (false, costs.bypass);
     visit(&program.source().body, &mut |_, node| {
         let Node::Do(statement) = node else { return };
@@ -73,10 +79,10 @@ pub(super) fn run<'p>(program: &'p Program, costs: &mut Costs, options: &Options
     let resident = warm && !bypasses && footprint <= costs.l2_bytes;
     let mut memory = Memory::new(program, costs, resident, adds).ok_or(Failed::TooLarge)?;
     if warm && !resident {
-        once(program, costs, options, &mut memory).map_err(Failed::Halt)?;
+        once(program, costs, options, &mut memory, None).map_err(Failed::Halt)?;
         memory.restart();
     }
-    let cores = once(program, costs, options, &mut memory).map_err(Failed::Halt)?;
+    let cores = once(program, costs, options, &mut memory, see).map_err(Failed::Halt)?;
     Ok(Ran { cores, traffic: memory.traffic, idle: memory.idle() })
 }
 
@@ -85,9 +91,13 @@ fn once<'p>(
     costs: &mut Costs,
     options: &Options,
     memory: &mut Memory,
+    see: Option<&mut dyn FnMut(&Event<'_>)>,
 ) -> Result<Vec<Core<'p>>, Halt> {
     let skips = if options.walk_all { Skips::default() } else { Skips::of(program) };
-    let mut shared = Shared { costs, memory, ready: Vec::new() };
+    // The coercion gives it the lifetime of the others.
+    let see = see.map(|see| see as &mut dyn FnMut(&Event<'_>));
+    let recorder = Recorder::new(program.source().cores, see);
+    let mut shared = Shared { costs, memory, ready: Vec::new(), recorder };
     let mut queue = BinaryHeap::new();
     let mut cores = Vec::new();
     for id in 0..program.source().cores {

@@ -31,6 +31,15 @@ pub fn describe(source: &Source, node: NodeId) -> String {
     text
 }
 
+/// Every node without what is inside it, by [`NodeId`].
+#[must_use]
+pub fn lines(source: &Source) -> Vec<String> {
+    let printer = Printer { source };
+    let mut lines = Vec::new();
+    visit(&source.body, &mut |_, node| lines.push(printer.line(node)));
+    lines
+}
+
 struct Printer<'a> {
     source: &'a Source,
 }

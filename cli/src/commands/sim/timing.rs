@@ -13,6 +13,7 @@ use ubtile_sim::program::Program;
 use ubtile_sim::text;
 use ubtile_tiling::Route;
 
+use super::saved::Saved;
 use crate::args::SimArgs;
 use crate::error::Error;
 use crate::lowered::Lowered;
@@ -53,7 +54,11 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let text = fs::read_to_string(args.program.path()).map_err(|e| Error::file(args.program.path(), e))?;
     let job = Job { path: args.program.path(), text: &text, soc: &soc, args };
     let Some(vary) = &args.vary else {
-        return output::print(format, &job.single()?);
+        let report = job.single()?;
+        if let Some(folder) = &args.folder {
+            job.save(&report, folder)?;
+        }
+        return output::print(format, &report);
     };
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
@@ -147,6 +152,21 @@ impl Job<'_> {
         let (program, soc, options) = self.prepare(None)?;
         let failed = |e: &ClockError| self.failed(&program, e);
         measure((&program, &soc, &options), |timing| self.report(&soc, timing)).map_err(|e| failed(&e))
+    }
+
+    /// Writes what other programs open.
+    fn save(&self, report: &Sim, folder: &Path) -> Result<(), Error> {
+        let (program, soc, options) = self.prepare(None)?;
+        let failed = |e: ClockError| self.failed(&program, &e);
+        let run = Saved {
+            path: self.path,
+            program: &program,
+            soc: &soc,
+            usual: self.soc,
+            options: &options,
+            args: self.args,
+        };
+        run.write(&output::json(report)?, &report.model_hash, folder, failed)
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {

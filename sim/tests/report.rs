@@ -338,8 +338,10 @@ fn a_window_is_a_part_of_the_whole() {
     let program = example("add_double_buffer.tile", &soc);
     let (all, run) = traced(&program, &soc, &[0], Window::ALL);
     let all = import(&all);
+    // A core starts some time after the launch has come to the cores.
+    let begun = with(&all, "X").filter_map(|event| event["ts"].as_f64()).fold(f64::INFINITY, f64::min);
     let us = run.timing.cycles as f64 / f64::from(run.mhz);
-    let (from, to) = ((us * 300.0) as u64, (us * 600.0) as u64);
+    let (from, to) = ((1000.0 * (begun + 0.3 * us)) as u64, (1000.0 * (begun + 0.6 * us)) as u64);
     let part = import(&traced(&program, &soc, &[0], Window { from, to }).0);
     let inside = |event: &&Value| {
         let ts = event["ts"].as_f64().unwrap();

@@ -136,7 +136,7 @@ impl<'p> Core<'p> {
                     }
                 },
             };
-            let before = shared.recorder.is_on().then(|| (self.now, shared.memory.traffic));
+            let before = shared.recorder.is_on().then_some((self.now, shared.memory.traffic));
             if !self.take(&step, shared)? {
                 self.held = Some(step);
                 return Ok(());

@@ -219,7 +219,8 @@ mod tests {
             assert_eq!(f32::from_bits(wide as u32).is_nan(), value.is_nan());
             if !value.is_nan() {
                 for (rounding, _) in Rounding::ALL {
-                    assert_eq!(one(Element::F16, Element::F32, rounding, wide), u64::from(bits), "{bits:#x} {rounding:?}");
+                    let narrow = one(Element::F16, Element::F32, rounding, wide);
+                    assert_eq!(narrow, u64::from(bits), "{bits:#x} {rounding:?}");
                 }
             }
         }

@@ -91,8 +91,13 @@ pub(crate) enum Command {
     #[command(after_help = program::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Look for what is wrong with a tile program: bounds, alignment, capacity, undefined bytes, races, flags, deadlock
-    #[command(after_help = program::SANITIZE_EXAMPLES)]
-    Sanitize(SanitizeArgs),
+    #[command(after_help = program::SANITIZE_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Sanitize {
+        #[command(subcommand)]
+        operator: Option<OnOperator<LoweredArgs>>,
+        #[command(flatten)]
+        program: SanitizeArgs,
+    },
     /// Print the tile program of an operator; or check one of a file and print it in full: constants replaced, addresses stated
     #[command(after_help = program::DISASM_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Disasm {

@@ -1,15 +1,22 @@
 //! From an operator on the command line to a tile program.
 
+use std::path::Path;
+
+use ubtile_kernels::RunError;
+use ubtile_sim::exec::Global;
 use ubtile_sim::lower;
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_tiling::{Problem, Product, Route};
+use ubtile_tiling::{Problem, Product, Route, Tensor, max_unpool2d_backward};
 
 use crate::args::{Attributes, LoweredArgs, PlaceArgs, Products, Scheme};
 use crate::commands::plan::{native, on_ai_core};
 use crate::error::Error;
 use crate::place::{Place, Settings, host_rules};
 use crate::problem::{Described, Known, problem};
+use crate::program;
+use crate::progress::Progress;
+use crate::tensors::Input;
 use crate::threads::Threads;
 
 /// A plan's program.
@@ -52,6 +59,42 @@ impl Lowered {
         let lowered = lower::native(&plan, &on.soc);
         let program = lowered.map_err(|e| Error::Unusable(format!("{} on {}: {e}", of.operator(), on.soc.name())))?;
         Ok(Self { program, soc: on.soc.clone(), described, vendor_route })
+    }
+
+    /// Fills the tensors that the program reads from the file that the problem was described by.
+    pub(crate) fn fill(&self, input: &Path, global: &mut Global) -> Result<(), Error> {
+        let mut file = Input::open(input)?;
+        let _progress = Progress::new(format!("reading {}", input.display()));
+        // Shapes may lack the batch dimension that the program's tensors have.
+        for (id, name, _) in program::given(&self.program)? {
+            let bytes = file.read(name)?;
+            match &self.described.problem {
+                Problem::MaxUnpool2dBackward(problem) if name == Tensor::Indices.name() => {
+                    check_indices(&bytes, problem)?;
+                }
+                _ => {}
+            }
+            global.tensor_mut(id).copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Devices do not look whether an index is one; here it is an error, and nothing is read through it.
+fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Result<(), Error> {
+    let size = problem.index_dtype.size();
+    let index = |bytes: &[u8]| match *bytes {
+        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+        _ => bytes.try_into().map_or(-1, i64::from_le_bytes),
+    };
+    let cells = problem.out_h * problem.out_w;
+    let bad = |index: i64| usize::try_from(index).map_or(true, |index| index >= cells);
+    match bytes.chunks_exact(size).map(index).enumerate().find(|(_, index)| bad(*index)) {
+        None => Ok(()),
+        Some((position, index)) => {
+            let error = RunError::Index { position, index, cells };
+            Err(crate::compute::Failure::Run(error).into())
+        }
     }
 }
 

@@ -47,7 +47,11 @@ fn main() -> ExitCode {
         }
         Some(Command::Sim { operator: None, program }) => commands::sim::run(&program, cli.format),
         Some(Command::Compare(args)) => commands::compare::run(&args, cli.format),
-        Some(Command::Sanitize(args)) => commands::sanitize::run(&args, cli.format),
+        Some(Command::Sanitize { operator: Some(operator), .. }) => {
+            let (attributes, args) = operator.split();
+            commands::sanitize::run_operator(&attributes, &args, cli.format)
+        }
+        Some(Command::Sanitize { operator: None, program }) => commands::sanitize::run(&program, cli.format),
         Some(Command::Disasm { operator: Some(operator), .. }) => {
             let (attributes, args) = operator.split();
             commands::disasm::run_operator(&attributes, &args, cli.format)

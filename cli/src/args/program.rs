@@ -157,7 +157,8 @@ Exit code 5 when B takes longer than A by more than the threshold.";
 pub(super) const SANITIZE_EXAMPLES: &str = "\
 Examples:
   ubtile sanitize --program add.tile
-  ubtile sanitize --program gather.tile --in in.npz --format json";
+  ubtile sanitize --program gather.tile --in in.npz --format json
+  ubtile sanitize grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2";
 
 pub(super) const DISASM_EXAMPLES: &str = "\
 Examples:

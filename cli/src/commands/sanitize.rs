@@ -1,13 +1,16 @@
-//! `ubtile sanitize`: what is wrong with a tile program.
+//! `ubtile sanitize`: what is wrong with the tile program of a file, or of an operator's plan.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde::Serialize;
 use ubtile_sim::exec::Global;
+use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::{Finding, sanitize};
 
-use crate::args::SanitizeArgs;
+use crate::args::{Attributes, LoweredArgs, SanitizeArgs};
 use crate::error::Error;
+use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
 use crate::program;
 use crate::progress::Progress;
@@ -24,29 +27,45 @@ struct Sanitize {
     findings: Vec<Finding>,
 }
 
-/// Reads, runs, prints; an error where something is wrong.
+/// Looks at the program of a file.
 pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
-    let path = args.program.path();
     let (program, soc) = program::load(&args.program)?;
-    let data = match &args.input {
+    let name = args.program.path().display().to_string();
+    look((name, &program, soc), args.input.as_deref(), format, |input, global| program::fill(input, &program, global))
+}
+
+/// Plans and lowers an operator, and looks at its program.
+pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
+    let lowered = Lowered::new(attributes, args)?;
+    let program = (attributes.operator().name().into(), &lowered.program, lowered.soc.name().into());
+    look(program, args.inputs.input.as_deref(), format, |input, global| lowered.fill(input, global))
+}
+
+/// Runs a program, with the tensors of a file or without, and prints what is wrong; an error where something is.
+fn look(
+    (name, program, soc): (String, &Program, String),
+    input: Option<&Path>,
+    format: Format,
+    fill: impl FnOnce(&Path, &mut Global) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let failed = |problem: &str| Error::Unusable(format!("{name}: {problem}"));
+    let data = match input {
         None => None,
         Some(input) => {
-            let no_memory = || Error::file(path, "needs more memory than there is");
-            let mut global = Global::new(&program).ok_or_else(no_memory)?;
-            program::fill(input, &program, &mut global)?;
+            let mut global = Global::new(program).ok_or_else(|| failed("needs more memory than there is"))?;
+            fill(input, &mut global)?;
             Some(global)
         }
     };
     let with_data = data.is_some();
     let findings = {
-        let _progress = Progress::new(format!("sanitizing {}", path.display()));
-        sanitize(&program, data).map_err(|fault| Error::file(path, format!("{}, or --in", fault.describe(&program))))?
+        let _progress = Progress::new(format!("sanitizing {name}"));
+        sanitize(program, data).map_err(|fault| failed(&format!("{}, or --in", fault.describe(program))))?
     };
     let warnings = findings.iter().filter(|finding| finding.kind.is_warning()).count();
     let errors = findings.len() - warnings;
     let cores = program.source().cores;
-    let program = path.display().to_string();
-    let report = Sanitize { program, soc, cores, with_data, errors, warnings, findings };
+    let report = Sanitize { program: name, soc, cores, with_data, errors, warnings, findings };
     output::print(format, &report)?;
     if errors == 0 { Ok(()) } else { Err(Error::Check(report.headline())) }
 }

@@ -6,10 +6,9 @@ mod timing;
 use std::path::Path;
 
 use serde::Serialize;
-use ubtile_kernels::RunError;
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::program::Program;
-use ubtile_tiling::{Problem, Tensor, TensorDesc, max_unpool2d_backward};
+use ubtile_tiling::TensorDesc;
 
 use crate::args::{Attributes, SimArgs, SimOperatorArgs};
 use crate::error::Error;
@@ -17,7 +16,7 @@ use crate::lowered::Lowered;
 use crate::output::{Format, Report, TensorReport};
 use crate::program;
 use crate::progress::Progress;
-use crate::tensors::{Input, Output, Stored};
+use crate::tensors::{Output, Stored};
 
 #[derive(Serialize)]
 struct Sim {
@@ -56,20 +55,9 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     let (Some(output), Some(input)) = (&args.output, &args.lowered.inputs.input) else {
         return timing::run_operator(operator, &lowered, args.seed, format);
     };
-    let mut file = Input::open(input)?;
-    if let Problem::MaxUnpool2dBackward(problem) = &lowered.described.problem {
-        check_indices(&file.read(Tensor::Indices.name())?, problem)?;
-    }
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
     let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program: &lowered.program, results };
-    job.compute(output, format, |global| {
-        let _progress = Progress::new(format!("reading {}", input.display()));
-        // The problem is that of the file; shapes may lack the batch dimension that its tensors have.
-        for (id, tensor, _) in program::given(&lowered.program)? {
-            global.tensor_mut(id).copy_from_slice(&file.read(tensor)?);
-        }
-        Ok(())
-    })
+    job.compute(output, format, |global| lowered.fill(input, global))
 }
 
 /// A program to run on tensors.
@@ -117,24 +105,6 @@ impl Job<'_> {
             out: output.display().to_string(),
         };
         crate::output::print(format, &report)
-    }
-}
-
-/// Devices do not look whether an index is one; here it is an error, and nothing is read through it.
-fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Result<(), Error> {
-    let size = problem.index_dtype.size();
-    let index = |bytes: &[u8]| match *bytes {
-        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
-        _ => bytes.try_into().map_or(-1, i64::from_le_bytes),
-    };
-    let cells = problem.out_h * problem.out_w;
-    let bad = |index: i64| usize::try_from(index).map_or(true, |index| index >= cells);
-    match bytes.chunks_exact(size).map(index).enumerate().find(|(_, index)| bad(*index)) {
-        None => Ok(()),
-        Some((position, index)) => {
-            let error = RunError::Index { position, index, cells };
-            Err(crate::compute::Failure::Run(error).into())
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `ubtile sim OP` and `ubtile disasm OP`: an operator's plan as a tile program.
+//! `ubtile sim OP`, `ubtile disasm OP` and `ubtile sanitize OP`: an operator's plan as a tile program.
 
 use std::fs;
 use std::path::Path;
@@ -65,6 +65,29 @@ fn programs_compute_what_the_kernels_do() {
 }
 
 #[test]
+fn programs_are_without_any_finding() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    for (operator, _) in operators(folder) {
+        let report = json(folder, &format!("sanitize {operator} --cores 3"));
+        assert_eq!(
+            (&report["errors"], &report["warnings"], &report["with_data"]),
+            (&0.into(), &0.into(), &true.into())
+        );
+        // The same program from a file, with the same tensors.
+        fs::write(folder.join("again.tile"), ok(folder, &format!("disasm {operator} --cores 3"))).unwrap();
+        let again = json(folder, "sanitize --program again.tile");
+        assert_eq!((&again["cores"], &again["errors"]), (&report["cores"], &0.into()), "{operator}");
+    }
+    let shapes = "max-unpool2d-backward --shape self=1,3,4,5 --output-size 9,11";
+    let report = json(folder, &format!("sanitize {shapes}"));
+    assert_eq!((&report["program"], &report["soc"]), (&"max-unpool2d-backward".into(), &"Ascend910B1".into()));
+    assert_eq!((&report["errors"], &report["with_data"]), (&0.into(), &false.into()));
+    let bad = fails(folder, &format!("sanitize {shapes} --target cortex-m4"), 2);
+    assert!(bad.contains("tile programs are for SoCs"), "{bad}");
+}
+
+#[test]
 fn programs_are_timed_without_data() {
     let folder = tempdir().unwrap();
     let operator = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1";
@@ -94,6 +117,7 @@ fn what_has_no_program_says_why() {
     for (rest, line) in unusable {
         refuses(folder, &format!("sim {rest}"), 3, line);
         refuses(folder, &format!("disasm {rest}"), 3, line);
+        refuses(folder, &format!("sanitize {rest}"), 3, line);
     }
     refuses(folder, &format!("sim {pad} --product all"), 2, "--product all: a program is lowered for one machine");
     refuses(folder, &format!("sim {pad} --target cortex-m4"), 2, "tile programs are for SoCs: leave --target out");
@@ -106,4 +130,8 @@ fn what_has_no_program_says_why() {
     let rest = "max-unpool2d-backward --in bad.npz --out bad_out.npz";
     assert_eq!(fails(folder, &format!("sim {rest}"), 3), fails(folder, &format!("run {rest}"), 3));
     assert!(!folder.join("bad_out.npz").exists());
+    assert_eq!(
+        fails(folder, "sanitize max-unpool2d-backward --in bad.npz", 3),
+        fails(folder, &format!("run {rest}"), 3)
+    );
 }

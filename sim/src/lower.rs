@@ -13,18 +13,21 @@ mod im2col_backward;
 mod max_unpool2d_backward;
 mod replication_pad2d_backward;
 mod ring;
+mod room;
 mod shape;
 mod shares;
+mod substitute;
 mod zero;
 
 use std::fmt;
 
 use ubtile_tiling::{Dtype, Problem, Tensor, TensorSlot, TilingPlan};
 
-use crate::product::{Element, Soc};
+use crate::product::{Element, Soc, Unknown};
 use crate::program::{Program, ProgramError, Role, TensorId};
 
 use builder::Builder;
+use room::Room;
 
 /// Why there is no program for a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub enum LowerError {
         /// What they take.
         want: usize,
     },
+    /// The product does not say what a program may use.
+    Unknown(Unknown),
     /// The product cannot run it.
     Program(ProgramError),
 }
@@ -59,6 +64,7 @@ impl fmt::Display for LowerError {
             Self::LocalBytes { got, want } => {
                 write!(f, "local_bytes {got}: the smallest pieces of the program take {want}, {} more", want - got)
             }
+            Self::Unknown(unknown) => unknown.fmt(f),
             Self::Program(error) => error.fmt(f),
         }
     }
@@ -83,18 +89,22 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
             return Err(LowerError::Strided(slot.tensor));
         }
         element(slot.dtype)?;
+        if slot.dtype == Dtype::Bf16 && !plan.target().capabilities.bf16 {
+            return Err(LowerError::NotOnCore(Dtype::Bf16));
+        }
     }
+    let room = Room::new(plan.target(), soc)?;
     let source = if problem.early_success().is_some() {
-        zero::zero(&problem, plan.target().local_bytes)?
+        zero::zero(&problem, room)?
     } else {
         match plan {
-            TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan)?,
-            TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan)?,
-            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan)?,
-            TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::native(plan)?,
+            TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan, room)?,
+            TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan, room)?,
+            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan, room)?,
+            TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::native(plan, room)?,
         }
     };
-    Ok(Program::new(source, soc)?)
+    Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
 }
 
 /// Whether elements lie one behind the other in the order of their indices.

@@ -17,6 +17,7 @@ const OUTPUTS: [Tensor; 4] = [Tensor::InputGrad, Tensor::GridGrad, Tensor::Out, 
 /// Where a problem is planned.
 #[derive(Clone, Debug)]
 pub(crate) struct At {
+    pub(crate) soc: &'static str,
     pub(crate) cores: usize,
     pub(crate) local_bytes: Option<usize>,
     pub(crate) tile: Option<(&'static str, usize)>,
@@ -24,7 +25,11 @@ pub(crate) struct At {
 
 impl At {
     pub(crate) const fn cores(cores: usize) -> Self {
-        Self { cores, local_bytes: None, tile: None }
+        Self { soc: "Ascend910B1", cores, local_bytes: None, tile: None }
+    }
+
+    pub(crate) const fn on(self, soc: &'static str) -> Self {
+        Self { soc, ..self }
     }
 
     pub(crate) const fn bytes(self, bytes: usize) -> Self {
@@ -36,13 +41,9 @@ impl At {
     }
 }
 
-pub(crate) fn soc() -> Soc {
-    Soc::builtin("Ascend910B1").unwrap()
-}
-
 /// The plan and its program.
 pub(crate) fn lower(problem: &Problem, at: &At) -> Result<(TilingPlan, Program), LowerError> {
-    let soc = soc();
+    let soc = Soc::builtin(at.soc).unwrap();
     let spec = TargetSpec { cores: at.cores, ..soc.target_spec().unwrap() };
     let options = PlanOptions { local_bytes: at.local_bytes, ..PlanOptions::default() };
     let plan = plan(problem, &spec, &options).unwrap_or_else(|e| panic!("{problem:?} {at:?}: {e}"));

@@ -1,14 +1,12 @@
 //! Writes a source: code in a row, with loops and conditions around it that are left out where they are known to be needless.
 
+use super::room::Room;
 use crate::product::Element;
 use crate::program::{
     Access, Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, For, Global, Granularity, If, Instruction,
     IntOp, Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Transpose,
     Value, Vector, Write,
 };
-
-/// Flags of a pair of pipes that programs may use: the framework keeps two of eight.
-const FLAGS: u8 = 6;
 
 /// A source in the making.
 #[derive(Debug)]
@@ -21,6 +19,7 @@ pub(super) struct Builder {
     /// Where the next buffer begins.
     address: u32,
     pending: Pending,
+    room: Room,
 }
 
 /// What vector instructions may still be at, since the last barrier of their pipe.
@@ -44,7 +43,7 @@ impl Pending {
 
 impl Builder {
     /// A program for so many cores.
-    pub(super) fn new(cores: usize) -> Self {
+    pub(super) fn new(cores: usize, room: Room) -> Self {
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
         Self {
             source: Source::new(cores),
@@ -52,7 +51,19 @@ impl Builder {
             flags: Vec::new(),
             address: 0,
             pending: Pending::default(),
+            room,
         }
+    }
+
+    /// The same declarations for other code; and the code.
+    pub(super) fn resume(mut source: Source, room: Room) -> (Self, Vec<Node>) {
+        let body = std::mem::take(&mut source.body);
+        (Self { source, ..Self::new(1, room) }, body)
+    }
+
+    /// What it may use.
+    pub(super) const fn room(&self) -> Room {
+        self.room
     }
 
     /// The source, once everything is closed.
@@ -118,18 +129,19 @@ impl Builder {
             self.flags.len() - 1
         });
         let id = self.flags[at].1;
-        assert!(id < FLAGS, "more flags from {} to {} than a product has", from.name(), to.name());
+        assert!(id < self.room.flags(from, to), "more flags from {} to {} than a product has", from.name(), to.name());
         self.flags[at].1 += 1;
         id
     }
 
-    fn push(&mut self, node: Node) {
+    pub(super) fn push(&mut self, node: Node) {
         if let Some(body) = self.bodies.last_mut() {
             body.push(node);
         }
     }
 
-    fn within(&mut self, body: impl FnOnce(&mut Self)) -> Vec<Node> {
+    /// Code that is not put anywhere yet.
+    pub(super) fn within(&mut self, body: impl FnOnce(&mut Self)) -> Vec<Node> {
         self.bodies.push(Vec::new());
         body(self);
         self.bodies.pop().unwrap_or_default()

@@ -16,6 +16,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan
 use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::Builder;
+use super::room::Room;
 use super::{LowerError, tensor};
 use crate::program::Source;
 
@@ -28,7 +29,7 @@ struct Pixels {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     if problem.interpolation == Interpolation::Bicubic {
         return Err(LowerError::NotLowered("bicubic interpolation"));
@@ -37,7 +38,7 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     let compute = plan.phases().position(|phase| phase.name == "compute").unwrap_or(0);
     let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, compute, share)).unzip();
 
-    let mut b = Builder::new(shares);
+    let mut b = Builder::new(shares, room);
     let of = Problem::GridSampler2dBackward(*problem);
     let reads = [Tensor::GradOutput, Tensor::Input, Tensor::Grid].map(|t| tensor(&mut b, &of, t));
     let [grad_output, input, grid] = reads;

@@ -14,6 +14,7 @@ use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::{Builder, int};
 use super::ring::Ring;
+use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, Run, cast, cast_op, fill, scalar};
 use super::{LowerError, shares, tensor};
 use crate::product::Element;
@@ -47,7 +48,7 @@ enum Sums {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
     let stride = problem.stride.map(NonZeroUsize::get);
@@ -67,9 +68,9 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
         rows: problem.h.min(tile("tile_rows")),
         columns: all.min((tile("tile_columns") / stride[1]).max(1)),
     };
-    layout.fit(plan.target().local_bytes)?;
+    layout.fit(room.local_bytes)?;
 
-    let mut b = Builder::new(plan.block_dim());
+    let mut b = Builder::new(plan.block_dim(), room);
     let of = Problem::Im2colBackward(*problem);
     let source = tensor(&mut b, &of, Tensor::GradOutput)?;
     let target = tensor(&mut b, &of, Tensor::Out)?;

@@ -11,6 +11,7 @@ use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::{Builder, int};
 use super::ring::Ring;
+use super::room::Room;
 use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
 use super::{LowerError, element, shares, tensor};
 use crate::product::Element;
@@ -148,7 +149,7 @@ struct Pairs {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     if problem.dtype != problem.out_dtype {
         return Err(LowerError::NotLowered("an out of another dtype than grad_output"));
@@ -157,12 +158,12 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     let (plane, all) = (problem.h * problem.w, problem.out_h * problem.out_w);
     let width = Width::of(element(problem.dtype)?);
     let index = element(problem.index_dtype)?;
-    let budget = plan.target().local_bytes;
+    let budget = room.local_bytes;
     let most = plane.min(tile("tile_elements")).min(MOST_ELEMENTS);
     let sizes = Sizes { width, index, elements: most, cells: all.min(tile("tile_cells")), all, tables: 2 };
     let sizes = fit(sizes, budget)?;
 
-    let mut b = Builder::new(plan.block_dim());
+    let mut b = Builder::new(plan.block_dim(), room);
     let of = Problem::MaxUnpool2dBackward(*problem);
     let source = tensor(&mut b, &of, Tensor::GradOutput)?;
     let indices = tensor(&mut b, &of, Tensor::Indices)?;

@@ -14,6 +14,7 @@ use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::{Builder, int};
 use super::ring::Ring;
+use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert, largest};
 use super::{LowerError, bits_of, shares, tensor};
 use crate::program::{BufferId, Burst, Expr, Local, Pipe, Relation, Source, TensorId};
@@ -56,12 +57,12 @@ struct Piece {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let compute = Compute::of(problem.dtype)?;
     let (rows, columns) = (Line::new(plan.rows()), Line::new(plan.columns()));
     let tile = |name| plan.choices().find(|choice| choice.name == name).map(|choice| choice.value);
-    let budget = plan.target().local_bytes;
+    let budget = room.local_bytes;
 
     // As wide as strides allow, and as high as fits.
     let widest = MOST_STRIDE * BLOCK_BYTES / compute.size;
@@ -81,7 +82,7 @@ pub(super) fn native(plan: &Plan) -> Result<Source, LowerError> {
     let height = largest(most, budget, |height| bytes(height, width))?;
     let pitch = blocks(width * compute.size);
 
-    let mut b = Builder::new(plan.block_dim());
+    let mut b = Builder::new(plan.block_dim(), room);
     let of = Problem::ReplicationPad2dBackward(*problem);
     let input = tensor(&mut b, &of, Tensor::GradOutput)?;
     let output = tensor(&mut b, &of, Tensor::GradInput)?;

@@ -15,13 +15,14 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// A buffer for these pipes; its slots begin free.
+    /// A buffer for these pipes, with no more slots than flags allow; they begin free.
     pub(super) fn new(
         b: &mut Builder,
         (name, bytes, slots): (&str, usize, u32),
         field: Option<&str>,
         pipes: &[Pipe],
     ) -> Self {
+        let slots = slots.min(b.room().slots());
         let buffer = b.buffer(name, bytes, slots, field);
         let slot = (slots > 1).then(|| b.register(&format!("{name}_slot"), Content::Int));
         let next = |i: usize| pipes[(i + 1) % pipes.len()];

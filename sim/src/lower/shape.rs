@@ -2,7 +2,7 @@
 
 use super::LowerError;
 use super::builder::{Builder, int};
-use super::element;
+use super::{bits_of, element};
 use crate::product::{Element, Rounding};
 use crate::program::{
     BLOCK, BinaryOp, Burst, Expr, Global, Local, Mask, Pad, REPEAT, Scalar, ScalarOp, UnaryOp, Vector, VectorOp,
@@ -99,15 +99,11 @@ impl Run {
             to_gap: Expr::from(int(pitch)) - self.whole.clone(),
         };
         let pad = (self.left.as_constant(), self.right.as_constant()) != (Some(0), Some(0));
-        let pad =
-            pad.then(|| Pad { left: self.left.clone(), right: self.right.clone(), element, value: zero(element) });
+        // Products that compute BF16 need not pad with it; zero is zero.
+        let (element, value) = (bits_of(element), 0.into());
+        let pad = pad.then(|| Pad { left: self.left.clone(), right: self.right.clone(), element, value });
         b.load(to, from, burst, pad);
     }
-}
-
-/// Zero.
-pub(super) fn zero(element: Element) -> Scalar {
-    if crate::program::is_float(element) { 0.0.into() } else { 0.into() }
 }
 
 /// `to` = `a` op `b`, so many lanes.

@@ -3,6 +3,7 @@
 use ubtile_tiling::Problem;
 
 use super::builder::{Builder, int};
+use super::room::Room;
 use super::shape::fill;
 use super::{LowerError, tensor};
 use crate::product::Element;
@@ -12,11 +13,11 @@ use crate::program::{Burst, Pipe};
 const PIECE: usize = 32 * 1024;
 
 /// Fills the outputs of a problem on one core.
-pub(super) fn zero(problem: &Problem, local_bytes: usize) -> Result<crate::program::Source, LowerError> {
-    let mut b = Builder::new(1);
-    let piece = PIECE.min(local_bytes) / 32 * 32;
+pub(super) fn zero(problem: &Problem, room: Room) -> Result<crate::program::Source, LowerError> {
+    let mut b = Builder::new(1, room);
+    let piece = PIECE.min(room.local_bytes) / 32 * 32;
     if piece == 0 {
-        return Err(LowerError::LocalBytes { got: local_bytes, want: 32 });
+        return Err(LowerError::LocalBytes { got: room.local_bytes, want: 32 });
     }
     let zeros = b.buffer("zeros", piece, 1, Some("local_bytes"));
     let flag = b.flag_id(Pipe::V, Pipe::Mte3);

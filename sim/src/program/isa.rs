@@ -2,7 +2,7 @@
 
 use crate::product::{Bytes, Element, Rounding, Soc, Unknown};
 
-use super::instruction::Granularity;
+use super::instruction::{Granularity, Instruction, Load, Store};
 use super::operation::{BinaryOp, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 use super::scalar::Relation;
 use super::vector::{BLOCK, REPEAT};
@@ -219,6 +219,18 @@ fn modelled(op: VectorOp) -> Result<(), Missing> {
 
 fn key<T: Copy + PartialEq>(all: &[(T, &str, &'static str)], op: T) -> &'static str {
     all.iter().find(|(known, ..)| *known == op).map_or("", |(_, _, key)| key)
+}
+
+/// Whether a copy, vector instruction or transposition is none of the product's.
+pub(crate) fn lacks(soc: &Soc, instruction: &Instruction) -> bool {
+    match instruction {
+        Instruction::Load(Load { granularity, .. }) | Instruction::Store(Store { granularity, .. }) => {
+            copy(soc, *granularity).is_err()
+        }
+        Instruction::Vector(of) => vector(soc, of.op).is_err(),
+        Instruction::Transpose(of) => transpose(soc, of.element).is_err(),
+        _ => false,
+    }
 }
 
 /// Whether the product transposes such elements.

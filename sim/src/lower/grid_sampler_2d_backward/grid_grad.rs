@@ -257,9 +257,9 @@ impl Lowering {
 /// The nearest pixel does not change with the point.
 fn zero(b: &mut Builder, plan: &Plan, points: &[Range<usize>], output: TensorId) -> Result<(), LowerError> {
     let size = 2 * plan.problem().dtype.size();
-    let step = plan.points().min(2048).min(plan.target().local_bytes / size);
+    let step = plan.points().min(2048).min(b.room().local_bytes / size);
     if step == 0 {
-        return Err(LowerError::LocalBytes { got: plan.target().local_bytes, want: size });
+        return Err(LowerError::LocalBytes { got: b.room().local_bytes, want: size });
     }
     let zeros = b.buffer("zeros", step * size, 1, Some("tile_points"));
     let flag = b.flag_id(Pipe::V, Pipe::Mte3);

@@ -1,0 +1,125 @@
+//! All four operators on products that lack what Atlas A2 has.
+
+use ubtile_sim::lower::LowerError;
+use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
+use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
+use ubtile_tiling::{Dtype, Problem};
+
+use crate::both::{At, check, lower};
+
+/// One of each family; the second two have neither copies of single bytes nor BF16, the last of them no gather either.
+const SOCS: [&str; 4] = ["Ascend310B1", "Ascend910_95", "Ascend310P3", "Ascend910A"];
+
+fn dtypes(soc: &str) -> &'static [Dtype] {
+    const ALL: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
+    if matches!(soc, "Ascend310P3" | "Ascend910A") { &ALL[..2] } else { &ALL }
+}
+
+fn kinds(rng: &mut Rng) -> Kinds {
+    let (values, coordinates) = (rng.pick(&Fill::ALL), rng.pick(&Coordinates::ALL));
+    Kinds { values, coordinates, indices: rng.pick(&[IndexFill::Permutation, IndexFill::Duplicates]) }
+}
+
+fn at(soc: &'static str, rng: &mut Rng) -> At {
+    At::cores(if soc == "Ascend310B1" { 1 } else { rng.pick(&[1, 2, 8]) }).on(soc)
+}
+
+#[test]
+fn replication_pad() {
+    let mut rng = Rng::new(61);
+    for soc in SOCS {
+        for round in 0..20 {
+            let dtype = dtypes(soc)[round % dtypes(soc).len()];
+            // Rows of whole blocks, of halves of them, and of anything.
+            let w = [16, 8, 24, 1 + rng.below(40)][rng.below(4)];
+            let padding = [0; 4].map(|_| rng.pick(&[0, 8, 1, 2, 5]));
+            let spec = ReplicationPad {
+                dtype,
+                n: 1,
+                c: 1 + rng.below(3),
+                h: 1 + rng.below(9),
+                w,
+                padding,
+                ..ReplicationPad::default()
+            };
+            let kinds = kinds(&mut rng);
+            check(&Problem::ReplicationPad2dBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn im2col() {
+    let mut rng = Rng::new(62);
+    for soc in SOCS {
+        for round in 0..20 {
+            let dtype = dtypes(soc)[round % dtypes(soc).len()];
+            let w = [16, 32, 3 + rng.below(30)][rng.below(3)];
+            let (kernel, stride) = ([1 + rng.below(3), 1 + rng.below(3)], [1 + rng.below(2), 1 + rng.below(3)]);
+            let padding = [rng.below(2), rng.below(9)];
+            let (n, c, h) = (1, 1 + rng.below(3), 3 + rng.below(8));
+            let spec = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, stride, padding, ..Im2col::default() };
+            let kinds = kinds(&mut rng);
+            check(&Problem::Im2colBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn max_unpool() {
+    const ALL: [Dtype; 7] = [Dtype::F32, Dtype::F16, Dtype::I8, Dtype::U8, Dtype::I32, Dtype::I64, Dtype::Bool];
+    let mut rng = Rng::new(63);
+    for soc in SOCS {
+        for dtype in ALL {
+            for index_dtype in [Dtype::I32, Dtype::I64] {
+                let [h, w] = [1 + rng.below(9), [8, 16, 1 + rng.below(20)][rng.below(3)]];
+                let (out_h, out_w) = (2 * h, 2 * w);
+                let (n, c) = (1, 1 + rng.below(3));
+                let spec = MaxUnpool {
+                    dtype,
+                    out_dtype: dtype,
+                    index_dtype,
+                    n,
+                    c,
+                    h,
+                    w,
+                    out_h,
+                    out_w,
+                    ..MaxUnpool::default()
+                };
+                let problem = Problem::MaxUnpool2dBackward(spec.problem());
+                let at = if rng.below(4) == 0 { at(soc, &mut rng).bytes(4096) } else { at(soc, &mut rng) };
+                let kinds = kinds(&mut rng);
+                check(&problem, &at, kinds, rng.next_u64());
+            }
+        }
+    }
+}
+
+#[test]
+fn grid_sampler() {
+    let mut rng = Rng::new(64);
+    for soc in SOCS {
+        for mode in GridSampler::modes().filter(|mode| mode.interpolation != Interpolation::Bicubic) {
+            let dtype = rng.pick(dtypes(soc));
+            let [hi, wi, ho, wo] = [1 + rng.below(7), 1 + rng.below(9), 1 + rng.below(5), 1 + rng.below(9)];
+            let (n, c) = (1 + rng.below(2), rng.pick(&[1, 5, 17]));
+            let output_mask = rng.pick(&[[true, true], [true, false], [false, true]]);
+            let problem = Problem::GridSampler2dBackward(
+                GridSampler { dtype, n, c, hi, wi, ho, wo, output_mask, ..mode }.problem(),
+            );
+            let kinds = kinds(&mut rng);
+            check(&problem, &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn what_no_unit_computes_says_so() {
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        let spec = Im2col { dtype: Dtype::Bf16, out_dtype: Dtype::Bf16, ..Im2col::default() };
+        let lowered = lower(&Problem::Im2colBackward(spec.problem()), &At::cores(1).on(soc)).map(|_| ());
+        assert_eq!(lowered, Err(LowerError::NotOnCore(Dtype::Bf16)));
+    }
+}

@@ -1,0 +1,75 @@
+//! What a product lacks, done with what it has.
+//!
+//! Lowerings write instructions of Atlas A2. Here those that another product lacks become others that do the same.
+//!
+//! * A copy of single bytes becomes a copy of blocks where its addresses happen to allow that, which mostly shows when the program runs.
+//!   What is left goes through the scalar unit, element by element: it alone reaches any address.
+//! * A number as an operand becomes a vector that is full of it.
+//! * What no vector instruction does, as a gather where there is none, the scalar unit does.
+//!
+//! Whatever is not known here stays as it is, and the check of the program names it.
+
+mod copies;
+mod permutations;
+mod scalar_unit;
+mod vectors;
+
+use crate::product::Soc;
+use crate::program::{BufferId, For, If, Instruction, Node, Source, Tile, lacks};
+
+use super::builder::Builder;
+use super::room::Room;
+
+/// Bytes of local memory that this takes.
+pub(super) const SCRATCH: usize = 256;
+
+/// The same program of instructions that the product has.
+pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
+    let (mut b, body) = Builder::resume(source, room);
+    Substitute { soc, room, numbers: None }.body(&mut b, body);
+    b.finish()
+}
+
+/// What substitutes share.
+struct Substitute<'a> {
+    soc: &'a Soc,
+    room: Room,
+    /// A repeat full of a number, once one is needed.
+    numbers: Option<BufferId>,
+}
+
+impl Substitute<'_> {
+    fn body(&mut self, b: &mut Builder, body: Vec<Node>) {
+        for node in body {
+            match node {
+                Node::Do(statement) if lacks(self.soc, &statement.instruction) => {
+                    self.instruction(b, statement.instruction);
+                }
+                Node::Do(_) => b.push(node),
+                Node::For(repeated) => {
+                    let body = b.within(|b| self.body(b, repeated.body));
+                    b.push(Node::For(For { body, ..repeated }));
+                }
+                Node::Tile(tile) => {
+                    let body = b.within(|b| self.body(b, tile.body));
+                    b.push(Node::Tile(Tile { body, ..tile }));
+                }
+                Node::If(branch) => {
+                    let then = b.within(|b| self.body(b, branch.then));
+                    let otherwise = b.within(|b| self.body(b, branch.otherwise));
+                    b.push(Node::If(If { then, otherwise, ..branch }));
+                }
+            }
+        }
+    }
+
+    fn instruction(&mut self, b: &mut Builder, instruction: Instruction) {
+        match instruction {
+            Instruction::Load(load) => self.load(b, load),
+            Instruction::Store(store) => self.store(b, store),
+            Instruction::Vector(vector) => self.vector(b, vector),
+            Instruction::Transpose(transpose) => self.transpose(b, transpose),
+            other => b.emit(other),
+        }
+    }
+}

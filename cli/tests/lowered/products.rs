@@ -1,6 +1,8 @@
 //! All four operators on products that lack what Atlas A2 has.
 
+use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::lower::LowerError;
+use ubtile_sim::product::{Grade, Soc};
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
 use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
@@ -111,6 +113,33 @@ fn grid_sampler() {
             );
             let kinds = kinds(&mut rng);
             check(&problem, &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
+fn every_soc_has_a_time_and_says_how_well_founded() {
+    for soc in Soc::names() {
+        for problem in [
+            Problem::GridSampler2dBackward(
+                GridSampler { hi: 9, wi: 7, ho: 5, wo: 5, ..GridSampler::default() }.problem(),
+            ),
+            Problem::MaxUnpool2dBackward(
+                MaxUnpool { h: 4, w: 8, out_h: 8, out_w: 16, ..MaxUnpool::default() }.problem(),
+            ),
+            Problem::ReplicationPad2dBackward(
+                ReplicationPad { h: 9, w: 7, padding: [1; 4], ..ReplicationPad::default() }.problem(),
+            ),
+            Problem::Im2colBackward(
+                Im2col { h: 9, w: 7, kernel: [3; 2], padding: [1; 2], ..Im2col::default() }.problem(),
+            ),
+        ] {
+            let (_, program) =
+                lower(&problem, &At::cores(1).on(soc)).unwrap_or_else(|e| panic!("{soc} {problem:?}: {e}"));
+            let on = Soc::builtin(soc).unwrap();
+            let timing =
+                simulate(&program, &on, &Options::default()).unwrap_or_else(|e| panic!("{soc} {problem:?}: {e}"));
+            assert!(timing.task_us > 1.0 && timing.grade == Grade::Guess, "{soc} {problem:?}");
         }
     }
 }

@@ -10,18 +10,21 @@ pub(super) fn means(problem: &Problem, spec: &TargetSpec) -> Vec<Mean> {
     let copies = if able.unaligned_copy {
         "from and to any byte".into()
     } else {
-        format!("whole blocks of {block} bytes: rows of tiles take one more, shares begin where a block does")
+        format!(
+            "whole blocks of {block} bytes: rows of tiles take one more, shares begin where a block does, \
+             the scalar unit moves what is no whole block"
+        )
     };
     let mut means = vec![
         Mean { name: "copies", how: copies },
         Mean { name: "sums in global memory", how: "none: each share owns what it writes, so no atomics".into() },
     ];
     if let Problem::MaxUnpool2dBackward(p) = problem {
-        let wide = !matches!(p.dtype.size(), 2 | 4);
-        let how = match (able.gather, wide) {
+        let how = match (able.gather, p.dtype.size()) {
             (false, _) => "by the scalar unit, as there is no gather instruction",
-            (true, true) => "by the scalar unit, as the gather instruction takes 16 and 32 bits",
-            (true, false) => "by the gather instruction",
+            (true, 1) => "by the gather instruction, which takes 16 and 32 bits: 8-bit elements by way of F16",
+            (true, 8) => "by the gather instruction, which takes 16 and 32 bits: 64-bit elements as two",
+            (true, _) => "by the gather instruction",
         };
         means.push(Mean { name: "gather", how: how.into() });
     }

@@ -57,7 +57,7 @@ pub(super) fn lower(
     if !plan.reads_input() {
         return zero(b, plan, points, output);
     }
-    let sizes = Sizes::new(plan)?;
+    let sizes = Sizes::new(plan, b.room())?;
     let lowering = Lowering::new(b, plan, sizes, ([gradient, input, grid], output))?;
     lowering.begin(b);
     shares::planes(b, points, plan.points(), |b, image, from, to| {

@@ -47,7 +47,7 @@ pub(super) fn lower(
     parts: &[Pixels],
     ([gradient, grid], output): ([TensorId; 2], TensorId),
 ) -> Result<(), LowerError> {
-    let sizes = Sizes::new(plan, parts)?;
+    let sizes = Sizes::new(plan, b.room(), parts)?;
     let lowering = Lowering::new(b, plan, sizes, (gradient, grid, output))?;
     lowering.begin(b);
     lowering.share(b, plan, parts);

@@ -4,6 +4,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{PaddingMode, Plan};
 
 use super::super::coordinates::Coordinates;
 use crate::lower::LowerError;
+use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks};
 
 /// Most points of a chunk.
@@ -24,12 +25,12 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// The largest that fit the plan's local memory.
-    pub(super) fn new(plan: &Plan) -> Result<Self, LowerError> {
+    pub(super) fn new(plan: &Plan, room: Room) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
         let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
         let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
-        let (budget, pixels) = (plan.target().local_bytes, plan.pixels());
+        let (budget, pixels) = (room.local_bytes, plan.pixels());
         let padding = problem.padding_mode;
         let with = |points, planes| Sizes { compute, padding, pixels, points, planes };
         // As many points as fit beside two planes, if those are not few; else beside one.

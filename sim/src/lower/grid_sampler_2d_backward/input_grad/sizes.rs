@@ -5,6 +5,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Padd
 use super::super::Pixels;
 use super::super::coordinates::Coordinates;
 use crate::lower::LowerError;
+use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 
 /// Most points whose cells are found together, and most that are weighted together.
@@ -36,7 +37,7 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// The largest that fit the plan's local memory.
-    pub(super) fn new(plan: &Plan, parts: &[Pixels]) -> Result<Self, LowerError> {
+    pub(super) fn new(plan: &Plan, room: Room, parts: &[Pixels]) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
         let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
@@ -52,7 +53,7 @@ impl Sizes {
             channels: most_channels.next_multiple_of(TURNED),
             rows: 1,
         };
-        let budget = plan.target().local_bytes;
+        let budget = room.local_bytes;
         // A point costs the same for one channel as for 64, so channels are cut last.
         while sizes.bytes() > budget && sizes.points > WEIGHTED {
             sizes.points = (sizes.points / 2).next_multiple_of(WEIGHTED);

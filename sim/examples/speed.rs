@@ -35,7 +35,10 @@ fn instructions(soc: &Soc) -> Result<(), Box<dyn Error>> {
     let text = "cores 1\nub a: 16384\nub b: 16384\nfor i in 0..2000000 {\nadd.f32 a[0], a[0], b[0] repeat 8\nset_flag v s 0\nwait_flag v s 0\n}\n";
     let all = Options { walk_all: true, ..Options::default() };
     let (timing, seconds) = of_text(text, soc, &all)?;
-    println!("| vector instructions and flags | {:.1} million instructions/s |", timing.instructions as f64 / seconds / 1e6);
+    println!(
+        "| vector instructions and flags | {:.1} million instructions/s |",
+        timing.instructions as f64 / seconds / 1e6
+    );
     Ok(())
 }
 
@@ -55,10 +58,30 @@ fn lines(soc: &Soc) -> Result<(), Box<dyn Error>> {
 
 fn points(soc: &Soc) -> Result<(), Box<dyn Error>> {
     let problems = [
-        ("replication pad, 16 M elements", Problem::ReplicationPad2dBackward(ReplicationPad { n: 16, c: 64, h: 126, w: 126, padding: [1; 4], ..ReplicationPad::default() }.problem())),
-        ("im2col, 16 M elements", Problem::Im2colBackward(Im2col { n: 8, c: 56, h: 64, w: 64, kernel: [3; 2], padding: [1; 2], ..Im2col::default() }.problem())),
-        ("max unpool, 16 M elements", Problem::MaxUnpool2dBackward(MaxUnpool { n: 16, c: 64, h: 64, w: 64, out_h: 128, out_w: 128, ..MaxUnpool::default() }.problem())),
-        ("grid sampler, 100 000 points", Problem::GridSampler2dBackward(GridSampler { n: 1, c: 32, hi: 100, wi: 100, ho: 250, wo: 400, ..GridSampler::default() }.problem())),
+        (
+            "replication pad, 16 M elements",
+            Problem::ReplicationPad2dBackward(
+                ReplicationPad { n: 16, c: 64, h: 126, w: 126, padding: [1; 4], ..ReplicationPad::default() }.problem(),
+            ),
+        ),
+        (
+            "im2col, 16 M elements",
+            Problem::Im2colBackward(
+                Im2col { n: 8, c: 56, h: 64, w: 64, kernel: [3; 2], padding: [1; 2], ..Im2col::default() }.problem(),
+            ),
+        ),
+        (
+            "max unpool, 16 M elements",
+            Problem::MaxUnpool2dBackward(
+                MaxUnpool { n: 16, c: 64, h: 64, w: 64, out_h: 128, out_w: 128, ..MaxUnpool::default() }.problem(),
+            ),
+        ),
+        (
+            "grid sampler, 100 000 points",
+            Problem::GridSampler2dBackward(
+                GridSampler { n: 1, c: 32, hi: 100, wi: 100, ho: 250, wo: 400, ..GridSampler::default() }.problem(),
+            ),
+        ),
     ];
     for (name, problem) in problems {
         let begun = Instant::now();
@@ -87,7 +110,11 @@ fn memory(soc: &Soc) -> Result<(), Box<dyn Error>> {
     let timing = simulate(&program, soc, &all).map_err(|e| e.describe(&program))?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
-    println!("| 48 cores of {} instructions each | {:.1} s, at most {peak} so far |", timing.instructions / 48, begun.elapsed().as_secs_f64());
+    println!(
+        "| 48 cores of {} instructions each | {:.1} s, at most {peak} so far |",
+        timing.instructions / 48,
+        begun.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 

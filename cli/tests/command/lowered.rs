@@ -121,7 +121,8 @@ fn what_has_no_program_says_why() {
     }
     refuses(folder, &format!("sim {pad} --product all"), 2, "--product all: a program is lowered for one machine");
     refuses(folder, &format!("sim {pad} --target cortex-m4"), 2, "tile programs are for SoCs: leave --target out");
-    let bf16 = "im2col-backward --shape grad_output=1,4,4 --dtype bf16 --input-size 3,3 --kernel-size 2,2 --unsupported";
+    let bf16 =
+        "im2col-backward --shape grad_output=1,4,4 --dtype bf16 --input-size 3,3 --kernel-size 2,2 --unsupported";
     let error = fails(folder, &format!("disasm {bf16} --soc Ascend910A"), 3);
     assert!(error.contains("Ascend910A has no AI Core path"), "{error}");
 

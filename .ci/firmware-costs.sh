@@ -1,48 +1,125 @@
 #!/usr/bin/env bash
-# Prints docs/firmware.md's table of code sizes: one image per operator and dtype on Cortex-M4, and one with all four operators.
+# Writes docs/firmware-costs.md: code bytes and instructions of every operator and dtype on every target. Takes about half an hour.
 #
-#   .ci/firmware-costs.sh [DTYPE...]        default: all
-#
-# A size is that of .text and .rodata of an image that checks, plans and runs problems it knows nothing about when it is built
-# (.ci/firmware), less the image's own functions and its start. Profile: opt-level "s", fat LTO, one codegen unit, abort.
-# Builds in ${CARGO_TARGET_DIR:-.ci/firmware/target}.
+# Code is .text and .rodata of the C functions `_plan` and `_run` with all that they call, linked out of the static library (capi/lib)
+# that has just that operator and dtype. Instructions are counted by QEMU (firmware-costs.py) on images of .ci/selftest.
+# Builds in ${CARGO_TARGET_DIR:-capi/lib/target}.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-target=thumbv7em-none-eabihf
-cross=$("$here/cross-toolchain.sh" $target)
+targets=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
+    riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
+cross=$("$here/cross-toolchain.sh" "${targets[@]:0:6}")
 unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
-CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/firmware/target}")/costs
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/costs
 export CARGO_TARGET_DIR
-dtypes=("$@")
-[ ${#dtypes[@]} -gt 0 ] || dtypes=(f32 f16 bf16 f64 integer complex)
+export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
 
-# size FEATURES: bytes of code and constants that come with the operators.
-size() {
-    (cd "$here/firmware" && "$cross/bin/cargo" build --release --locked --quiet --no-default-features --features "$1")
-    local image=$CARGO_TARGET_DIR/$target/release/ubtile-firmware all own
-    all=$("$cross/bin/llvm-size" --format=sysv "$image" | awk '$1 == ".text" || $1 == ".rodata" { n += $2 } END { print n }')
-    own=$("$cross/bin/llvm-nm" --print-size --radix=d --demangle "$image" |
-        awk '/ubtile_firmware::|firmware_main/ { n += $2 } END { print n + 0 }')
-    echo $((all - own))
+# bytes TARGET FEATURES OPERATOR...: of code and constants that a program gets which plans and runs the operators.
+bytes() {
+    local target=$1 features=$2 keep=() operator
+    shift 2
+    say "code of $features on $target"
+    for operator in "$@"; do
+        operator=${operator//-/_}
+        keep+=("--undefined=ubtile_${operator}_plan" "--undefined=ubtile_${operator}_run")
+    done
+    (cd "$here/../capi/lib" && "$cross/bin/cargo" build --release --locked --quiet --target "$target" \
+        --no-default-features --features "$features")
+    # What the C library brings on a target with one is not counted.
+    "$cross/bin/rust-lld" -flavor gnu --gc-sections --unresolved-symbols=ignore-all --entry="${keep[0]#*=}" -o "$tmp/linked" \
+        "${keep[@]}" "$CARGO_TARGET_DIR/$target/release/libubtile.a"
+    "$cross/bin/llvm-size" --format=sysv "$tmp/linked" | awk '$1 == ".text" || $1 == ".rodata" { n += $2 } END { print n }'
 }
 
-echo "| operator | dtype | bytes |"
-echo "|---|---|---|"
-for operator in grid-sampler-2d-backward max-unpool2d-backward replication-pad2d-backward im2col-backward; do
-    for dtype in "${dtypes[@]}"; do
-        case $operator:$dtype in
-        max-unpool2d-backward:complex | grid-*:integer | grid-*:complex | repl*:integer | im2col*:integer | im2col*:complex)
-            continue
-            ;;
-        esac
-        features=$operator,$dtype
-        echo "| $operator | $dtype | $(size "$features") |"
-        [ "$operator" != grid-sampler-2d-backward ] || echo "| $operator with bicubic | $dtype | $(size "$features,bicubic") |"
+operators=(grid-sampler-2d-backward max-unpool2d-backward replication-pad2d-backward im2col-backward)
+
+by_dtype() {
+    echo "| operator | f16 | bf16 | f32 | f64 | integer | complex |"
+    echo "|---|---|---|---|---|---|---|"
+    local operator dtype part size
+    for operator in "${operators[@]}"; do
+        for part in "" ,bicubic; do
+            [ -z "$part" ] || [ "$operator" = grid-sampler-2d-backward ] || continue
+            printf '| %s |' "$operator${part/,/ with }"
+            for dtype in f16 bf16 f32 f64 integer complex; do
+                case $operator:$dtype in
+                max-*:complex | grid-*:integer | grid-*:complex | repl*:integer | im2col*:integer | im2col*:complex) printf ' |' ;;
+                *)
+                    size=$(bytes "${targets[0]}" "$operator,$dtype$part" "$operator")
+                    printf ' %s |' "$size"
+                    ;;
+                esac
+            done
+            echo
+        done
     done
-done
-all=grid-sampler-2d-backward,max-unpool2d-backward,replication-pad2d-backward,im2col-backward
-for dtype in "${dtypes[@]}"; do
-    [ "$dtype" = f32 ] && echo "| all four, without bicubic | f32 | $(size "$all,f32") |"
-done
-true
+}
+
+by_target() {
+    echo "| operator |$(printf ' %s |' "${targets[@]%%-*}")"
+    echo "|---|$(printf -- '---|%.0s' "${targets[@]}")"
+    local operator target size
+    for operator in "${operators[@]}"; do
+        printf '| %s |' "$operator"
+        for target in "${targets[@]}"; do
+            size=$(bytes "$target" "$operator,f32" "$operator")
+            printf ' %s |' "$size"
+        done
+        echo
+    done
+    printf '| all four |'
+    for target in "${targets[@]}"; do
+        size=$(bytes "$target" "$(IFS=,; echo "${operators[*]}"),f32" "${operators[@]}")
+        printf ' %s |' "$size"
+    done
+    echo
+}
+
+instructions() {
+    local target images=()
+    for target in "${targets[@]}"; do
+        say "image for $target"
+        (cd "$here/selftest" && "$cross/bin/cargo" build --release --locked --quiet --bin costs --target "$target")
+        images+=("$target=$CARGO_TARGET_DIR/$target/release/costs")
+    done
+    say "counting instructions"
+    python3 "$here/firmware-costs.py" "${images[@]}"
+}
+
+page=$here/../docs/firmware-costs.md
+{
+    cat <<'TEXT'
+# What the kernels cost in firmware
+
+Written by `.ci/firmware-costs.sh`. Stack and workspace are in [firmware](firmware.md).
+
+TEXT
+    echo "$("$cross/bin/rustc" --version), opt-level \"s\", fat LTO, one codegen unit, panic \"abort\"; thumbv7em with target-cpu=cortex-m4."
+    cat <<'TEXT'
+
+## Code
+
+Bytes of .text and .rodata of the C functions `_plan` and `_run` of one operator, linked out of a library built with just that operator and
+dtype: contract, planner and kernel, and the compiler's own functions for divisions and floats that the core lacks. Memory copies of a C library are not in
+it. On thumbv7em:
+
+TEXT
+    by_dtype
+    printf '\nIn f32, without bicubic, on every target:\n\n'
+    by_target
+    cat <<'TEXT'
+
+## Instructions
+
+Instructions of one run for each element of the first output, counted by QEMU on emulated machines: shares and tiles included, check and plan not. Grid sampler:
+image 1x4x16x16 and 16x16 points that are anywhere, padding border; max unpool: 1x4x12x12 of 24x24, I32 indices; replication pad: 1x4x16x16, pad 1; im2col: 1x2x16x16, windows 3x3,
+stride 1, padding 1. The level is the best of the machine: scalar on Cortex-M and RISC-V, baseline on Cortex-A53, AVX2 on x86-64.
+
+TEXT
+    instructions
+} >"$tmp/page"
+mv "$tmp/page" "$page"

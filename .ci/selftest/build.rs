@@ -23,6 +23,8 @@ fn main() {
         arguments[1] = format!("-Wl,-T{here}/link/microvm.ld");
     }
     for argument in arguments {
-        println!("cargo:rustc-link-arg-bin=image={argument}");
+        for image in ["image", "costs"] {
+            println!("cargo:rustc-link-arg-bin={image}={argument}");
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! Fixed problems of all operators in several dtypes. The inputs come from integers, the outputs go into a digest each.
 #![cfg_attr(not(test), no_std)]
 
+mod costs;
 mod memory;
+mod operators;
 mod problems;
 
+pub use costs::{MARK, measure};
 pub use memory::Memory;
 pub use problems::run_all;
 

@@ -15,6 +15,7 @@ mod layout;
 mod route;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod work;
 
 use core::num::NonZeroUsize;
@@ -27,6 +28,7 @@ use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 use copies::Copies;
 pub use layout::{Scratch, ShareWorkspace};
 pub use route::{Route, Window};
+use tiles::Tiles;
 pub use work::{ShareRange, Work};
 
 /// Channels whose sum is one term of a gradient of the grid.
@@ -160,7 +162,7 @@ impl Plan {
     /// The tiles of a share, in order; none in phases that only move or add what is staged. In order, they compute what the plan
     /// does, on local boxes and without its workspace: images, blocks of channels, points.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        let (plan, p) = (*self, &self.problem);
+        let p = &self.problem;
         let (per_image, points) = (self.blocks(), self.points());
         let first_block = |image: usize| image.saturating_mul(per_image.get());
         let (blocks, rows, own) = match self.work(phase, share) {
@@ -176,29 +178,7 @@ impl Plan {
             Work::Band { image, rows, points: own } => (image..image.saturating_add(1), rows, own),
             _ => (0..0, 0..0, 0..0),
         };
-        let others = p.want_input_grad;
-        let runs = [(0..own.start, false), (own.clone(), true), (own.end..points, false)];
-        let runs = runs.map(|(run, makes)| if makes || others { (run, makes) } else { (0..0, makes) });
-        // The plan comes in at the end alone: each closure's copy would lie on the stack of whoever walks the tiles.
-        let most = self.tile_points;
-        let parts = blocks.flat_map(move |block| {
-            let runs = runs.clone().into_iter();
-            runs.flat_map(move |(run, makes)| pieces(run, most).map(move |run| (block, run, makes)))
-        });
-        parts.map(move |(block, run, makes)| {
-            let first = (block % per_image).saturating_mul(CHANNEL_BLOCK.get());
-            let p = &plan.problem;
-            Tile {
-                image: block / per_image,
-                channels: [first, first.saturating_add(CHANNEL_BLOCK.get()).min(p.c)],
-                points: [run.start, run.end],
-                rows: [rows.start, rows.end],
-                makes_grid_grad: makes && p.want_grid_grad,
-                first_points: run.start == 0,
-                last_points: run.end == points,
-                local_bytes: plan.tile_bytes(run.len()).unwrap_or(usize::MAX),
-            }
-        })
+        Tiles::new(*self, blocks, rows, own)
     }
 
     /// The same plan with a tile of another size: `tile_points`.
@@ -264,13 +244,6 @@ impl Plan {
 /// Images to divide by.
 fn images_of(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
-}
-
-/// `range` in pieces of `size`, the last one shorter.
-fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-    let size = size.max(1);
-    let end = range.end;
-    range.step_by(size).map(move |from| from..from.saturating_add(size).min(end))
 }
 
 fn ceil_div(n: usize, by: usize) -> usize {

@@ -8,11 +8,13 @@
 mod choices;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length, pieces};
+use self::tiles::Tiles;
+use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length};
 use super::staging::{self, Staging};
 use super::{Common, Phase};
 use crate::im2col_backward::Problem;
@@ -162,24 +164,8 @@ impl Plan {
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the kernel.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        // One copy of the plan, at the end: each closure's own would lie on the stack of whoever walks the tiles.
-        let (plan, width) = (*self, self.problem.w);
-        let Size { rows, columns, taps: [ti, tj] } = self.size;
-        let height = at_least_1(self.problem.h);
-        let run = self.share_rows(phase, share);
-        let planes = run.start / height..ceil_div(run.end, height);
-        let boxes = planes.flat_map(move |plane| {
-            let first = plane.saturating_mul(height.get());
-            let of_plane = |row: usize| row.saturating_sub(first).min(height.get());
-            let in_plane = [of_plane(run.start), of_plane(run.end)];
-            pieces(in_plane, rows)
-                .flat_map(move |rows| pieces([0, width], columns).map(move |columns| (plane, rows, columns)))
-        });
-        let [kh, kw] = self.cut_taps();
-        let parts = boxes.flat_map(move |cells| {
-            pieces([0, kh], ti).flat_map(move |i| pieces([0, kw], tj).map(move |j| (cells, [i, j])))
-        });
-        parts.map(move |((plane, rows, columns), taps)| plan.tile(plane, rows, columns, taps))
+        let rows = self.share_rows(phase, share);
+        Tiles::new(*self, rows.start, rows.end)
     }
 
     /// The window `(a, b)` of which the first cell of a tap's input box is a part; negative or beyond `[Lh, Lw]` in the padding.

@@ -4,9 +4,12 @@
 //! Where it does not, half of the memory is for the run and its indices and the other half for a slice of the plane: the run
 //! meets each slice in turn and picks what lies there. Nothing is kept between phases, so the workspace is always empty.
 
+mod tiles;
+
 use core::ops::Range;
 
-use super::shares::{Units, at_least_1, ceil_div, largest, length, pieces};
+use self::tiles::Tiles;
+use super::shares::{Units, at_least_1, largest, length};
 use super::{Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
 use crate::{Operator, PlanError, PlanOptions, TargetSpec, Workspace};
@@ -113,18 +116,8 @@ impl Plan {
 
     /// The tiles of a share, in order: planes, runs, slices.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
-        // One copy of the plan, at the end: each closure's own would lie on the stack of whoever walks the tiles.
-        let (plan, all, size) = (*self, self.cells(), self.size);
-        let plane_size = at_least_1(self.plane_size());
-        let run = self.share_elements(phase, share);
-        let planes = run.start / plane_size..ceil_div(run.end, plane_size);
-        let parts = planes.flat_map(move |plane| {
-            let first = plane.saturating_mul(plane_size.get());
-            let of_plane = |element: usize| element.saturating_sub(first).min(plane_size.get());
-            pieces([of_plane(run.start), of_plane(run.end)], size.elements)
-                .flat_map(move |elements| pieces([0, all], size.cells).map(move |cells| (plane, elements, cells)))
-        });
-        parts.map(move |(plane, elements, cells)| plan.tile(plane, elements, cells))
+        let elements = self.share_elements(phase, share);
+        Tiles::new(*self, elements.start, elements.end)
     }
 
     /// The same plan with a tile of another size, of those that [`choices`](Self::choices) name; the other one shrinks if it

@@ -49,15 +49,6 @@ fn common_divisor(a: usize, b: NonZeroUsize) -> NonZeroUsize {
     divisor
 }
 
-/// `start..end` in pieces of `size`, the last one shorter.
-pub(crate) fn pieces([start, end]: [usize; 2], size: usize) -> impl Iterator<Item = [usize; 2]> + Clone {
-    let size = at_least_1(size);
-    (0..ceil_div(end.saturating_sub(start), size)).map(move |i| {
-        let from = start.saturating_add(i.saturating_mul(size.get()));
-        [from, from.saturating_add(size.get()).min(end)]
-    })
-}
-
 /// An output seen as *units*, the indices of its first `dims` dimensions in order: images (1), planes (2) or rows (3).
 ///
 /// Runs of whole *grains* reach disjoint intervals of elements, in the order of the units, so that `split_at_mut` can hand

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Worst-case stack of the entry points of a linked image.
 
-    stack.py IMAGE [--entry PREFIX]... [--limit BYTES] [--tools DIR]
+    stack.py IMAGE [--entry PREFIX]... [--limit BYTES] [--paths] [--tools DIR]
 
 The frames are those that the compiler emitted (-Zemit-stack-sizes); of assembly and of libraries that were compiled without,
 the sum of all that a function pushes or subtracts. The calls are those of the linked code. What cannot be bounded is
@@ -83,6 +83,7 @@ def main():
     parser.add_argument("image")
     parser.add_argument("--entry", action="append", default=[], help="how the names of entry points begin")
     parser.add_argument("--limit", type=int, help="most bytes")
+    parser.add_argument("--paths", action="store_true", help="show the frames of each entry's deepest calls")
     parser.add_argument("--tools", default="/usr/bin", help="where llvm-objdump and the like are")
     options = parser.parse_args()
     sizes = frames(options.tools, options.image)
@@ -117,6 +118,10 @@ def main():
     found = sorted(((worst(name), name) for name in entries), reverse=True)
     for size, name in found:
         print(f"{size:6} {name}")
+        if options.paths:
+            while name:
+                print(f"         {frame(name):5} {name}")
+                name = max(graph.get(name, ()), key=worst, default=None)
         if options.limit is not None and size > options.limit:
             problems.append(f"{name} takes {size} bytes of stack: at most {options.limit} are allowed")
     for problem in dict.fromkeys(problems):

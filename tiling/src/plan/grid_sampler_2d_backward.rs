@@ -19,7 +19,6 @@ mod tiles;
 mod work;
 
 use core::num::NonZeroUsize;
-use core::ops::Range;
 
 use super::{Bound, Choice, Common, Phase, Price, one_more, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};

@@ -1,3 +1,5 @@
+use core::ops::Range;
+
 use super::*;
 use crate::grid_sampler_2d_backward::{Desc, check};
 use crate::{Edition, TensorDesc};

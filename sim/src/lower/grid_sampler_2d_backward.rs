@@ -5,6 +5,7 @@
 //! pixels that stay in the UB, channels side by side in f32, with a margin around the image where all goes that lies outside of it,
 //! so that no point needs a branch.
 
+mod bicubic;
 mod coordinates;
 mod grid_grad;
 mod input_grad;
@@ -12,7 +13,7 @@ mod reflection;
 
 use std::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan, Work};
 use ubtile_tiling::{Problem, Tensor};
 
 use super::builder::Builder;
@@ -31,9 +32,6 @@ struct Pixels {
 /// The program.
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
-    if problem.interpolation == Interpolation::Bicubic {
-        return Err(LowerError::NotLowered("bicubic interpolation"));
-    }
     let shares = plan.block_dim();
     let compute = plan.phases().position(|phase| phase.name == "compute").unwrap_or(0);
     let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, compute, share)).unzip();

@@ -15,6 +15,9 @@ use crate::program::{
 /// Where points lie that mix no pixel.
 pub(super) const NOWHERE: f32 = -4_294_967_296.0;
 
+/// Centres of bicubic interpolation lie from minus this on and below this.
+const CELLS: f32 = 2_147_483_648.0;
+
 /// Vectors of f32 of a chunk: of each axis the position, its cell, the distances to the next pixel and from the last one, the
 /// multiplier; and the border's two.
 const VECTORS: usize = 2 * 5 + 2;
@@ -27,7 +30,7 @@ pub(super) struct Coordinates {
     size: [usize; 2],
     padding: PaddingMode,
     align_corners: bool,
-    nearest: bool,
+    interpolation: Interpolation,
     grid: TensorId,
     loaded: Ring,
     /// Pairs of f32, of a short type.
@@ -89,7 +92,7 @@ impl Coordinates {
             size: [problem.wi, problem.hi],
             padding: problem.padding_mode,
             align_corners: problem.align_corners,
-            nearest: problem.interpolation == Interpolation::Nearest,
+            interpolation: problem.interpolation,
             grid,
             loaded,
             pairs,
@@ -105,12 +108,37 @@ impl Coordinates {
         fill(b, self.ends[0].at(0), Element::F32, 0.0, int(self.points));
     }
 
-    pub(super) fn end(&self, b: &mut Builder) {
+    pub(super) fn finish(&self, b: &mut Builder) {
         self.loaded.end(b);
     }
 
     pub(super) const fn axes(&self) -> &[Axis; 2] {
         &self.axes
+    }
+
+    /// The least cell of a point that mixes pixels.
+    pub(super) fn first_cell(&self) -> f32 {
+        match (self.interpolation, self.padding) {
+            (Interpolation::Bicubic, PaddingMode::Zeros) => -2.0,
+            (Interpolation::Bicubic, _) => -CELLS,
+            _ => -1.0,
+        }
+    }
+
+    /// All points that mix pixels of an axis of so many lie before this.
+    fn end(&self, size: f32) -> f32 {
+        match (self.interpolation, self.padding) {
+            (Interpolation::Bicubic, PaddingMode::Zeros) => size + 1.0,
+            (Interpolation::Bicubic, _) => CELLS,
+            _ => size,
+        }
+    }
+
+    /// Distances modulo a span, see [`Reflection::remainder`]; as they are where nothing is mirrored.
+    pub(super) fn remainder(&self, b: &mut Builder, distance: &Local, span: f32, count: &Expr) {
+        if let Some(reflection) = &self.reflection {
+            reflection.remainder(b, self, (distance, &self.scratch()), span, count);
+        }
     }
 
     /// The cells of so many points from one on, which counts over all images.
@@ -157,18 +185,21 @@ impl Coordinates {
             size * 0.5
         };
         fill(b, axis.multiplier.at(0), Element::F32, scale, count.clone());
-        if let Some(reflection) = &self.reflection {
-            let (min, span) = if self.align_corners { (0.0, last) } else { (-0.5, size) };
-            reflection.mirror(b, self, axis, (min, span, scale), count);
+        // The sixteen pixels of bicubic interpolation are padded, not their centre.
+        if self.interpolation != Interpolation::Bicubic {
+            if let Some(reflection) = &self.reflection {
+                let (min, span) = if self.align_corners { (0.0, last) } else { (-0.5, size) };
+                reflection.mirror(b, self, axis, (min, span, scale), count);
+            }
+            if self.padding != PaddingMode::Zeros {
+                self.clip(b, axis, last, count);
+            }
         }
-        if self.padding != PaddingMode::Zeros {
-            self.clip(b, axis, last, count);
-        }
-        for (relation, bound) in [(Relation::Ge, -1.0), (Relation::Lt, size)] {
+        for (relation, bound) in [(Relation::Ge, self.first_cell()), (Relation::Lt, self.end(size))] {
             self.keep(b, &at, (relation, bound), (&at, NOWHERE), count);
         }
 
-        let rounding = if self.nearest { Rounding::Even } else { Rounding::Floor };
+        let rounding = if self.interpolation == Interpolation::Nearest { Rounding::Even } else { Rounding::Floor };
         let op = VectorOp::Cast { to: Element::F32, from: Element::F32, rounding };
         let cell = axis.cell.at(0);
         b.vector(Vector::new(op, [cell.clone(), at.clone()]).count(count.clone()));

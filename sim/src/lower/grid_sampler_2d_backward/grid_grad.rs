@@ -1,13 +1,16 @@
 //! `grid_grad`: points side by side, channel by channel.
 
 mod corners;
+mod offsets;
+mod sixteen;
 mod sizes;
 
 use std::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
-use super::coordinates::{Axis, Coordinates};
+use super::bicubic::Taps;
+use super::coordinates::Coordinates;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, add, binary, cast, fill, scalar};
@@ -17,6 +20,8 @@ use crate::program::{
     BinaryOp, BufferId, Burst, Expr, IntOp, Local, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp,
 };
 
+use corners::Corners;
+use sixteen::Sixteen;
 use sizes::{LANES, Sizes};
 
 /// The program's part.
@@ -34,17 +39,19 @@ struct Lowering {
     table: Option<BufferId>,
     gradient_wide: Option<BufferId>,
     loaded: Ring,
-    /// Columns before and behind a point, rows before and behind it.
-    places: [[BufferId; 2]; 2],
-    /// Of the corners nw, ne, sw, se.
-    offsets: [BufferId; 4],
-    pixels: [BufferId; 4],
+    around: Around,
     /// Of x and y: eight lanes, and the blocks' sum.
     lanes: [BufferId; 2],
     totals: BufferId,
     order: BufferId,
     pairs_wide: Option<BufferId>,
     pairs: Ring,
+}
+
+/// The pixels around a point that its gradient follows from.
+enum Around {
+    Four(Corners),
+    Sixteen(Sixteen),
 }
 
 /// Lowers it.
@@ -86,7 +93,13 @@ impl Lowering {
         let loaded = Ring::new(b, ("gradient", size * sizes.points, 2), field, &pipes);
         let pairs = Ring::new(b, ("pairs", 2 * size * sizes.points, 2), field, &[Pipe::V, Pipe::Mte3]);
         let table = short.then(|| b.buffer("plane_f32", sizes.table_bytes(), 1, Some("local_bytes")));
+        let taps = sizes.bicubic.then(|| Taps::new(b, problem, sizes.points, true));
         let mut vectors = |name: &str, count: usize| b.buffer(name, 4 * sizes.points * count, 1, field);
+        let mut vector = |name: &str| vectors(name, 1);
+        let around = match taps {
+            Some(taps) => Around::Sixteen(Sixteen::new(taps, &mut vector)),
+            None => Around::Four(Corners::new(&mut vector)),
+        };
         Ok(Self {
             sizes,
             channels: problem.c,
@@ -100,10 +113,7 @@ impl Lowering {
             table,
             gradient_wide: short.then(|| vectors("gradient_f32", 1)),
             loaded,
-            places: ["column", "row"]
-                .map(|axis| ["before", "behind"].map(|side| vectors(&format!("{axis}_{side}"), 1))),
-            offsets: ["nw", "ne", "sw", "se"].map(|corner| vectors(&format!("{corner}_offset"), 1)),
-            pixels: ["nw", "ne", "sw", "se"].map(|corner| vectors(corner, 1)),
+            around,
             lanes: ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES)),
             totals: vectors("totals", 2),
             order: vectors("order", 2),
@@ -141,7 +151,7 @@ impl Lowering {
     }
 
     fn end(&self, b: &mut Builder) {
-        self.coordinates.end(b);
+        self.coordinates.finish(b);
         for ring in [&self.planes, &self.loaded, &self.pairs] {
             ring.end(b);
         }
@@ -151,7 +161,10 @@ impl Lowering {
         let all = int(self.sizes.points);
         let at = image.clone() * int(self.points) + point.clone();
         self.coordinates.find(b, &at, count);
-        self.corners(b, count);
+        match &self.around {
+            Around::Four(corners) => corners.find(b, &self.coordinates, self.size, count),
+            Around::Sixteen(sixteen) => sixteen.find(b, &self.coordinates, self.size, count),
+        }
         fill(b, self.totals.at(0), Element::F32, 0.0, all * 2);
         let (channels, block) = (int(self.channels), CHANNEL_BLOCK.get());
         b.repeat("block", (0, channels, block), Some("tile_channels"), |b, block_at| {
@@ -195,9 +208,9 @@ impl Lowering {
             Some(table) => wide(b, table, int(BLOCK_BYTES), self.planes.at(0), int(pixels).into()),
             None => self.planes.at(0),
         };
-        for (to, offsets) in self.pixels.iter().zip(self.offsets) {
-            let operands = [to.at(0), table.clone(), offsets.at(0)];
-            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
+        match &self.around {
+            Around::Four(corners) => corners.read(b, &table, count),
+            Around::Sixteen(sixteen) => sixteen.read(b, &table, count),
         }
         self.planes.leave(b);
         let gradient = match self.gradient_wide {
@@ -205,26 +218,15 @@ impl Lowering {
             None => self.loaded.at(0),
         };
 
-        let [nw, ne, sw, se] = self.pixels.map(|pixels| pixels.at(0));
-        let [x, y]: &[Axis; 2] = self.coordinates.axes();
         let lane = b.op("lane", IntOp::Mod, channel.clone(), int(LANES)) * int(4 * points);
-        // Places are only needed until the offsets are known.
-        let [[first, second], _] = self.places.map(|places| places.map(|place| place.at(0)));
-        let slopes = [([(&ne, &nw), (&se, &sw)], y), ([(&sw, &nw), (&se, &ne)], x)];
-        for ((differences, across), lanes) in slopes.into_iter().zip(self.lanes) {
-            let mut step = |op, to: &Local, a: &Local, by: &Local| {
-                binary(b, op, Element::F32, [to.clone(), a.clone(), by.clone()], count.clone());
+        for (axis, lanes) in self.lanes.into_iter().enumerate() {
+            let slope = match &self.around {
+                Around::Four(corners) => corners.slope(b, &self.coordinates, axis, count),
+                Around::Sixteen(sixteen) => sixteen.slope(axis),
             };
-            for (to, ((a, by), weight)) in
-                [&first, &second].into_iter().zip(differences.into_iter().zip([across.before, across.after]))
-            {
-                step(BinaryOp::Sub, to, a, by);
-                step(BinaryOp::Mul, to, to, &weight.at(0));
-            }
-            step(BinaryOp::Add, &first, &first, &second);
-            step(BinaryOp::Mul, &first, &gradient, &first);
+            binary(b, BinaryOp::Mul, Element::F32, [slope.clone(), gradient.clone(), slope.clone()], count.clone());
             let sum = lanes.at(lane.clone());
-            step(BinaryOp::Add, &sum, &sum, &first);
+            binary(b, BinaryOp::Add, Element::F32, [sum.clone(), sum, slope], count.clone());
         }
         self.loaded.leave(b);
     }
@@ -237,7 +239,8 @@ impl Lowering {
             let sum = self.totals.at(all * 4 * int(axis));
             binary(b, BinaryOp::Mul, Element::F32, [sum.clone(), of.multiplier.at(0), sum.clone()], count.clone());
             for of in self.coordinates.axes() {
-                self.coordinates.keep(b, &of.cell.at(0), (Relation::Ge, -1.0), (&sum, 0.0), count);
+                let there = (Relation::Ge, self.coordinates.first_cell());
+                self.coordinates.keep(b, &of.cell.at(0), there, (&sum, 0.0), count);
             }
         }
         self.pairs.enter(b);

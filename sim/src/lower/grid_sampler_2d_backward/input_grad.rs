@@ -2,21 +2,25 @@
 
 mod corners;
 mod order;
+mod sixteen;
 mod sizes;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
 use super::Pixels;
+use super::bicubic::Taps;
 use super::coordinates::Coordinates;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, Run, behind, cast, fill};
 use crate::lower::{LowerError, bits_of};
 use crate::product::Element;
-use crate::program::{BufferId, Expr, IntOp, Mask, Pipe, Rows, TensorId, Transpose};
+use crate::program::{
+    BinaryOp, BufferId, Expr, IntOp, Mask, Operand, Pipe, Rows, TensorId, Transpose, Vector, VectorOp,
+};
 
 use corners::Weights;
-use sizes::{PER_BLOCK, Sizes, TURNED, WEIGHTED};
+use sizes::{LOADED, PER_BLOCK, SIXTEEN, Sizes, TURNED};
 
 /// The program's part.
 struct Lowering {
@@ -36,6 +40,8 @@ struct Lowering {
     wide: Option<BufferId>,
     turned: BufferId,
     weights: Option<Weights>,
+    /// With bicubic interpolation.
+    taps: Option<Taps>,
     ordered: Ring,
     ordered_wide: Option<BufferId>,
 }
@@ -66,7 +72,8 @@ impl Lowering {
         let (size, short) = (sizes.compute.size, sizes.compute.is_short());
         let coordinates = Coordinates::new(b, problem, grid, sizes.points)?;
         let sums = b.buffer("pixels", sizes.image_bytes(), 1, Some("tile_channels"));
-        let offsets = Ring::new(b, ("pixel_offsets", 4 * sizes.points, 2), field, &[Pipe::V, Pipe::S]);
+        let offsets =
+            Ring::new(b, ("pixel_offsets", 4 * sizes.points * sizes.offset_vectors(), 2), field, &[Pipe::V, Pipe::S]);
         let scratch = b.buffer("pixel_index", 4 * sizes.points, 1, field);
         let pipes = [Pipe::Mte2, Pipe::V];
         let loaded = Ring::new(b, ("gradient", sizes.gradient_bytes(size), 2), Some("tile_channels"), &pipes);
@@ -74,9 +81,10 @@ impl Lowering {
         let turned = b.buffer("gradient_channels", sizes.gradient_bytes(4), 1, Some("tile_channels"));
         let weights = (sizes.corners > 1).then(|| Weights {
             vectors: (0..sizes.corners).map(|_| b.buffer("weight", 4 * sizes.points, 1, field)).collect(),
-            spread: b.buffer("weight_blocks", WEIGHTED * BLOCK_BYTES, 1, None),
-            products: b.buffer("products", sizes.corners * sizes.gradient_bytes(4), 1, Some("tile_channels")),
+            spread: b.buffer("weight_blocks", sizes.weighted() * BLOCK_BYTES, 1, None),
+            products: b.buffer("products", sizes.products_bytes(), 1, Some("tile_channels")),
         });
+        let taps = (sizes.corners == SIXTEEN).then(|| Taps::new(b, problem, sizes.points, false));
         let pipes = [Pipe::V, Pipe::Mte3];
         let ordered = Ring::new(b, ("planes", sizes.ordered_bytes(size), 2), Some("tile_channels"), &pipes);
         let ordered_wide = short.then(|| b.buffer("planes_f32", sizes.ordered_bytes(4), 1, Some("tile_channels")));
@@ -96,6 +104,7 @@ impl Lowering {
             wide,
             turned,
             weights,
+            taps,
             ordered,
             ordered_wide,
         })
@@ -119,7 +128,7 @@ impl Lowering {
     }
 
     fn end(&self, b: &mut Builder) {
-        self.coordinates.end(b);
+        self.coordinates.finish(b);
         for ring in [&self.offsets, &self.loaded, &self.ordered] {
             ring.end(b);
         }
@@ -156,14 +165,33 @@ impl Lowering {
             let count = b.min("points", int(step), Expr::from(int(self.points)) - point.clone());
             b.tile("points", |b| {
                 self.coordinates.find(b, &(image.clone() * int(self.points) + point.clone()), &count);
-                self.place(b, rows.0, &count);
-                self.weigh(b, &count);
+                match &self.taps {
+                    None => {
+                        self.place(b, rows.0, &count);
+                        self.weigh(b, &count);
+                    }
+                    Some(taps) => {
+                        taps.find(b, &self.coordinates, &count);
+                        self.place_sixteen(b, taps, rows.0, &count);
+                        self.weigh_sixteen(b, taps, &count);
+                    }
+                }
                 self.offsets.pass(b, 0);
-                b.repeat("part", (0, count.clone(), WEIGHTED), None, |b, part| {
-                    let n = b.min("n", int(WEIGHTED), count - part.clone());
+                b.repeat("part", (0, count.clone(), LOADED), None, |b, part| {
+                    let n = b.min("n", int(LOADED), count - part.clone());
                     self.load(b, image, channels, (&(point + part.clone()), &n));
-                    self.multiply(b, &part);
-                    b.repeat("k", (0, n, 1), None, |b, k| self.add(b, &(part + k.clone()), &k));
+                    if self.taps.is_none() {
+                        self.multiply(b, &part, &0.into());
+                        b.repeat("k", (0, n, 1), None, |b, k| self.add(b, &(part + k.clone()), &k));
+                    } else {
+                        let together = self.sizes.weighted();
+                        b.repeat("some", (0, n.clone(), together), None, |b, some| {
+                            let m = b.min("m", int(together), n - some.clone());
+                            let first = part + some.clone();
+                            self.multiply(b, &first, &some);
+                            b.repeat("k", (0, m, 1), None, |b, k| self.add_sixteen(b, &(first + k.clone()), &k));
+                        });
+                    }
                 });
                 self.offsets.leave(b);
             });
@@ -180,29 +208,45 @@ impl Lowering {
         let from = self.gradient.at((plane * int(self.points) + points.0.clone()) * int(size));
         let run = Run::new(b, 0.into(), points.1.clone() * int(size));
         let pitch = (int(self.points * size).into(), compute.element);
-        run.load(b, self.loaded.at(0), from, channels.1.clone(), WEIGHTED * size, pitch);
+        run.load(b, self.loaded.at(0), from, channels.1.clone(), LOADED * size, pitch);
         self.loaded.pass(b, 0);
         let from = match self.wide {
             Some(wide) => {
                 let from = (self.loaded.at(0), compute.element);
-                cast(b, (wide.at(0), Element::F32), from, int(all * WEIGHTED));
+                cast(b, (wide.at(0), Element::F32), from, int(all * LOADED));
                 wide.at(0)
             }
             None => self.loaded.at(0),
         };
-        let row = stride(WEIGHTED * 4);
+        let row = stride(LOADED * 4);
         for first in (0..all).step_by(TURNED) {
             let to = self.turned.at(int(4 * first));
             b.transpose(Transpose {
                 element: Element::F32,
                 to: Rows { at: to, row: 1, pair: stride(4 * all), repeat: stride(PER_BLOCK * 4 * all) },
-                from: Rows { at: behind(&from, first * WEIGHTED * 4), row, pair: 2 * row, repeat: 1 },
-                repeats: int(WEIGHTED / PER_BLOCK).into(),
+                from: Rows { at: behind(&from, first * LOADED * 4), row, pair: 2 * row, repeat: 1 },
+                repeats: int(LOADED / PER_BLOCK).into(),
                 to_high: false,
                 from_high: false,
             });
         }
         self.loaded.leave(b);
+    }
+
+    /// Adds products of a point, from that one on, to as many pixels side by side.
+    fn sum(&self, offset: Expr, (weighted, product): (&Expr, usize), pixels: usize) -> Vector {
+        let (pixel, to) = (self.sizes.pixel_bytes(), self.sums.at(offset));
+        let from = self.weights.as_ref().map_or(self.turned, |weights| weights.products);
+        let from = from.at(weighted.clone() * int(self.sizes.corners * pixel) + int(product * pixel));
+        let mut sum = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [to.clone(), to, from]);
+        for Operand { repeat_stride, .. } in &mut sum.operands {
+            *repeat_stride = stride(pixel);
+        }
+        sum.masked(int(pixels), self.mask())
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.sizes.pitch() * self.sizes.pixel_bytes()
     }
 
     fn mask(&self) -> Mask {

@@ -86,7 +86,7 @@ impl Reflection {
 
     /// Distances modulo the span, exactly: what is left after subtracting the span times powers of two, which rounds nowhere. Nearly
     /// always none is two spans or further away, and one subtraction is enough.
-    fn remainder(
+    pub(super) fn remainder(
         &self,
         b: &mut Builder,
         of: &Coordinates,

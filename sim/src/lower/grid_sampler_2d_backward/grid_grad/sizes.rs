@@ -1,8 +1,11 @@
 //! What lies in the UB for `grid_grad`, and how much of it.
 
-use ubtile_tiling::grid_sampler_2d_backward::{PaddingMode, Plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Plan};
 
+use super::super::bicubic::Taps;
 use super::super::coordinates::Coordinates;
+use super::corners::Corners;
+use super::sixteen::Sixteen;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks};
@@ -17,6 +20,7 @@ pub(super) const LANES: usize = 8;
 pub(super) struct Sizes {
     pub(super) compute: Compute,
     pub(super) padding: PaddingMode,
+    pub(super) bicubic: bool,
     pub(super) pixels: usize,
     pub(super) points: usize,
     /// Slots of the plane.
@@ -31,8 +35,8 @@ impl Sizes {
         let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
         let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
         let (budget, pixels) = (room.local_bytes, plan.pixels());
-        let padding = problem.padding_mode;
-        let with = |points, planes| Sizes { compute, padding, pixels, points, planes };
+        let (padding, bicubic) = (problem.padding_mode, problem.interpolation == Interpolation::Bicubic);
+        let with = |points, planes| Sizes { compute, padding, bicubic, pixels, points, planes };
         // As many points as fit beside two planes, if those are not few; else beside one.
         let fits = |least: usize, planes| {
             (least.min(most)..=most)
@@ -56,8 +60,10 @@ impl Sizes {
     pub(super) fn bytes(&self) -> usize {
         let (vector, size) = (blocks(4 * self.points), self.compute.size);
         let short = if self.compute.is_short() { self.table_bytes() + 3 * vector } else { 0 };
-        // Four offsets, four pixels, two places of each axis, two sums of eight and one of all, the order of pairs.
-        let vectors = (4 + 4 + 4 + 2 * LANES + 2 + 2) * vector;
+        let (around, taps) =
+            if self.bicubic { (Sixteen::VECTORS, Taps::bytes(self.points, true)) } else { (Corners::VECTORS, 0) };
+        // Beside them two sums of eight and one of all, and the order of pairs.
+        let vectors = (around + 2 * LANES + 2 + 2) * vector + taps;
         let moved = 2 * blocks(size * self.points) + 2 * blocks(2 * size * self.points);
         let planes = self.planes as usize * self.plane_bytes();
         Coordinates::bytes(self.compute, self.padding, self.points) + planes + short + vectors + moved

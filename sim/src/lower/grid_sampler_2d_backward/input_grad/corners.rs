@@ -1,11 +1,10 @@
 //! The pixels that a point adds to: of the nearest one, or of the four around it.
 
-use super::sizes::{MARGIN, WEIGHTED};
 use super::{Lowering, stride};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{binary, broadcast, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{Assume, BinaryOp, BufferId, Expr, Local, Operand, ScalarOp, Vector, VectorOp};
+use crate::program::{Assume, BinaryOp, BufferId, Expr, Local, ScalarOp, Vector, VectorOp};
 
 /// Weights of each corner, of one corner a block for each point, and the weighted channels of all.
 pub(super) struct Weights {
@@ -19,7 +18,7 @@ impl Lowering {
     #[expect(clippy::cast_precision_loss, reason = "positions in the UB are exact")]
     pub(super) fn place(&self, b: &mut Builder, row: &Expr, count: &Expr) {
         let [x, y] = self.coordinates.axes();
-        let (index, margin) = (self.scratch.at(0), MARGIN as f32);
+        let (index, margin) = (self.scratch.at(0), self.sizes.margin() as f32);
         self.offsets.enter(b);
         let step = |b: &mut Builder, op, to: &Local, from: &Local, number: f32| {
             scalar(b, op, Element::F32, [to.clone(), from.clone()], number, count.clone());
@@ -56,39 +55,29 @@ impl Lowering {
         }
     }
 
-    /// Each point's channels times its weights.
-    pub(super) fn multiply(&self, b: &mut Builder, part: &Expr) {
+    /// Channels of some points, so far behind the first one of the chunk and of those that were loaded, times their weights.
+    pub(super) fn multiply(&self, b: &mut Builder, point: &Expr, loaded: &Expr) {
         let Some(weights) = &self.weights else { return };
         let pixel = self.sizes.pixel_bytes();
+        let together = self.sizes.weighted();
         for (corner, vector) in weights.vectors.iter().enumerate() {
-            broadcast(b, Element::F32, weights.spread.at(0), vector.at(part.clone() * 4), WEIGHTED);
+            broadcast(b, Element::F32, weights.spread.at(0), vector.at(point.clone() * 4), together);
             let to = weights.products.at(int(corner * pixel));
             let op = VectorOp::Binary(BinaryOp::Mul, Element::F32);
-            let product = Vector::new(op, [to, self.turned.at(0), weights.spread.at(0)]);
+            let product = Vector::new(op, [to, self.turned.at(loaded.clone() * int(pixel)), weights.spread.at(0)]);
             let product = product.strides(0, 1, stride(self.sizes.corners * pixel)).strides(1, 1, stride(pixel));
-            b.vector(product.strides(2, 0, 1).masked(int(WEIGHTED), self.mask()));
+            b.vector(product.strides(2, 0, 1).masked(int(together), self.mask()));
         }
     }
 
     /// Adds a point, which is so far behind the first one of the chunk and of those that are weighted.
     pub(super) fn add(&self, b: &mut Builder, point: &Expr, weighted: &Expr) {
-        let pixel = self.sizes.pixel_bytes();
-        let row = self.sizes.pitch() * pixel;
-        let assume = Assume { from: 0, to: int((self.sizes.rows + MARGIN) * row), step: int(pixel) };
+        let (pixel, row) = (self.sizes.pixel_bytes(), self.row_bytes());
+        let assume = Assume { from: 0, to: int((self.sizes.rows + self.sizes.margin()) * row), step: int(pixel) };
         let offset = b.read("offset", self.offsets.at(point.clone() * 4), Element::I32, assume);
-        let (from, rows, columns) = match &self.weights {
-            Some(weights) => (weights.products, 2, 2),
-            None => (self.turned, 1, 1),
-        };
-        for south in 0..rows {
-            let to = self.sums.at(offset.clone() + int(south * row));
-            let from = from.at(weighted.clone() * int(self.sizes.corners * pixel) + int(south * columns * pixel));
-            let op = VectorOp::Binary(BinaryOp::Add, Element::F32);
-            let mut sum = Vector::new(op, [to.clone(), to, from]);
-            for Operand { repeat_stride, .. } in &mut sum.operands {
-                *repeat_stride = stride(pixel);
-            }
-            let sum = sum.masked(int(columns), self.mask());
+        let side = if self.weights.is_some() { 2 } else { 1 };
+        for south in 0..side {
+            let sum = self.sum(offset.clone() + int(south * row), (weighted, south * side), side);
             // The southern row is another one.
             if south == 0 { b.vector(sum) } else { b.vector_apart(sum) }
         }

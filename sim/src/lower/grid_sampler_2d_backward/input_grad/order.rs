@@ -1,6 +1,6 @@
 //! Rows of channels, from pixels with their channels side by side.
 
-use super::sizes::{MARGIN, PER_BLOCK, Sizes, TURNED};
+use super::sizes::{PER_BLOCK, Sizes, TURNED};
 use super::{Lowering, stride};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, behind, blocks, cast};
@@ -12,6 +12,7 @@ impl Lowering {
     pub(super) fn put_in_order(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), rows: (&Expr, &Expr)) {
         let Sizes { compute, width, .. } = self.sizes;
         let (pitch, pixel, high) = (self.sizes.pitch(), self.sizes.pixel_bytes(), self.sizes.ordered_rows());
+        let margin = self.sizes.margin();
         let column = stride(high * pitch * 4);
         b.repeat("group", (0, channels.1.clone(), PER_BLOCK), Some("tile_channels"), |b, group| {
             let n = b.min("n", int(PER_BLOCK), channels.1.clone() - group.clone());
@@ -19,7 +20,7 @@ impl Lowering {
                 let some = b.min("some", int(high), rows.1.clone() - part.clone());
                 self.ordered.enter(b);
                 let to = self.ordered_wide.map_or_else(|| self.ordered.at(0), |wide| wide.at(0));
-                let first = (part.clone() + int(MARGIN)) * int(pitch) + int(MARGIN);
+                let first = (part.clone() + int(margin)) * int(pitch) + int(margin);
                 let from = self.sums.at(first * int(pixel) + group.clone() * int(BLOCK_BYTES / PER_BLOCK));
                 let all = high * pitch / TURNED;
                 for done in (0..all).step_by(MOST_STRIDE) {

@@ -3,16 +3,19 @@
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, PaddingMode, Plan};
 
 use super::super::Pixels;
+use super::super::bicubic::Taps;
 use super::super::coordinates::Coordinates;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 
-/// Most points whose cells are found together, and most that are weighted together.
+/// Most points whose cells are found together, with few pixels around each and with sixteen.
 const MOST_POINTS: usize = 512;
-pub(super) const WEIGHTED: usize = 32;
-/// Rows and columns of the margin in front of the image; behind it is as much, of columns the margin of the next row.
-pub(super) const MARGIN: usize = 2;
+const MOST_WITH_TAPS: usize = 128;
+/// Points whose `grad_output` is loaded together.
+pub(super) const LOADED: usize = 32;
+/// Pixels that a point mixes with bicubic interpolation.
+pub(super) const SIXTEEN: usize = 16;
 /// Elements of a column of a transposition.
 pub(super) const TURNED: usize = 16;
 /// Lanes of f32 in a block.
@@ -25,6 +28,7 @@ const ORDERED: usize = 16 * 1024;
 pub(super) struct Sizes {
     pub(super) compute: Compute,
     pub(super) padding: PaddingMode,
+    /// Pixels that a point mixes: 1, 4 or 16.
     pub(super) corners: usize,
     pub(super) width: usize,
     /// Points whose cells are found together.
@@ -44,19 +48,24 @@ impl Sizes {
         let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(1).max(1);
         let most_channels =
             parts.iter().map(|part| part.channels.len()).max().unwrap_or(1).clamp(1, CHANNEL_BLOCK.get());
-        let mut sizes = Sizes {
+        let (corners, most_points) = match problem.interpolation {
+            Interpolation::Nearest => (1, MOST_POINTS),
+            Interpolation::Bilinear => (4, MOST_POINTS),
+            Interpolation::Bicubic => (SIXTEEN, MOST_WITH_TAPS),
+        };
+        let mut sizes = Self {
             compute,
             padding: problem.padding_mode,
-            corners: if problem.interpolation == Interpolation::Nearest { 1 } else { 4 },
+            corners,
             width: problem.wi,
-            points: plan.points().min(tile).min(MOST_POINTS).next_multiple_of(WEIGHTED),
+            points: plan.points().min(tile).min(most_points).next_multiple_of(LOADED),
             channels: most_channels.next_multiple_of(TURNED),
             rows: 1,
         };
         let budget = room.local_bytes;
         // A point costs the same for one channel as for 64, so channels are cut last.
-        while sizes.bytes() > budget && sizes.points > WEIGHTED {
-            sizes.points = (sizes.points / 2).next_multiple_of(WEIGHTED);
+        while sizes.bytes() > budget && sizes.points > LOADED {
+            sizes.points = (sizes.points / 2).next_multiple_of(LOADED);
         }
         while sizes.bytes() > budget && sizes.channels > TURNED {
             sizes.channels = (sizes.channels / 2).next_multiple_of(TURNED);
@@ -67,18 +76,34 @@ impl Sizes {
         Ok(sizes)
     }
 
-    /// Pixels from a row to the next one: rows begin with a block of every type.
-    pub(super) fn pitch(&self) -> usize {
-        (self.width + MARGIN).next_multiple_of(TURNED)
+    /// Rows and columns of the margin in front of the image; behind it is as much, of columns the margin of the next row.
+    pub(super) const fn margin(&self) -> usize {
+        if self.corners == SIXTEEN { 1 } else { 2 }
     }
 
-    pub(super) fn pixel_bytes(&self) -> usize {
+    /// Points that are weighted together.
+    pub(super) const fn weighted(&self) -> usize {
+        if self.corners == SIXTEEN { PER_BLOCK } else { LOADED }
+    }
+
+    /// Vectors that say where points add: the first pixel's offset; with sixteen also whether they lie side by side, and if not, the
+    /// offsets of columns and of rows.
+    pub(super) const fn offset_vectors(&self) -> usize {
+        if self.corners == SIXTEEN { 2 + 4 + 4 } else { 1 }
+    }
+
+    /// Pixels from a row to the next one: rows begin with a block of every type.
+    pub(super) fn pitch(&self) -> usize {
+        (self.width + self.margin()).next_multiple_of(TURNED)
+    }
+
+    pub(super) const fn pixel_bytes(&self) -> usize {
         4 * self.channels
     }
 
     pub(super) fn image_bytes(&self) -> usize {
         // What is turned comes in sixteens of pixels.
-        ((self.rows + 2 * MARGIN) * self.pitch() + TURNED) * self.pixel_bytes()
+        ((self.rows + 2 * self.margin()) * self.pitch() + TURNED) * self.pixel_bytes()
     }
 
     /// Rows that are brought in order together.
@@ -91,23 +116,30 @@ impl Sizes {
     }
 
     pub(super) fn gradient_bytes(&self, size: usize) -> usize {
-        self.channels * WEIGHTED * size
+        self.channels * LOADED * size
+    }
+
+    /// Bytes of the weighted channels of points that are weighted together.
+    pub(super) const fn products_bytes(&self) -> usize {
+        self.corners * self.weighted() * self.pixel_bytes()
     }
 
     pub(super) fn bytes(&self) -> usize {
         let short = if self.compute.is_short() { self.gradient_bytes(4) + self.ordered_bytes(4) } else { 0 };
         let weights = if self.corners > 1 {
-            blocks(4 * self.points) * self.corners + WEIGHTED * BLOCK_BYTES + self.corners * self.gradient_bytes(4)
+            blocks(4 * self.points) * self.corners + self.weighted() * BLOCK_BYTES + self.products_bytes()
         } else {
             0
         };
-        let offsets = 3 * blocks(4 * self.points);
+        let taps = if self.corners == SIXTEEN { Taps::bytes(self.points, false) } else { 0 };
+        let offsets = (2 * self.offset_vectors() + 1) * blocks(4 * self.points);
         let gradient = 2 * self.gradient_bytes(self.compute.size) + self.gradient_bytes(4);
         let ordered = 2 * self.ordered_bytes(self.compute.size);
         Coordinates::bytes(self.compute, self.padding, self.points)
             + self.image_bytes()
             + short
             + weights
+            + taps
             + offsets
             + gradient
             + ordered

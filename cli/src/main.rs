@@ -7,6 +7,7 @@ mod compute;
 mod error;
 mod files;
 mod fuzzing;
+mod invocation;
 mod lowered;
 mod op_summary;
 mod output;

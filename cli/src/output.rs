@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use clap::ValueEnum;
 use comfy_table::{Row, Table, presets};
 use serde::Serialize;
+use serde_json::Value;
 use ubtile_tiling::{TensorDesc, TensorSlot};
 
 use crate::error::Error;
@@ -44,6 +45,11 @@ pub(crate) fn json<R: Report>(report: &R) -> Result<String, Error> {
 /// Several results as one JSON array.
 pub(crate) fn json_all<R: Report>(reports: &[R]) -> Result<String, Error> {
     pretty(&reports.iter().map(envelope).collect::<Vec<_>>())
+}
+
+/// A result as the value of its JSON.
+pub(crate) fn value<R: Report>(report: &R) -> Result<Value, Error> {
+    serde_json::to_value(envelope(report)).map_err(|e| Error::Unusable(e.to_string()))
 }
 
 fn envelope<R: Report>(report: &R) -> Envelope<'_, R> {

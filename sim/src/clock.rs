@@ -58,7 +58,7 @@ pub use costs::{Change, Evidence};
 pub use machine::{Options, Start};
 pub use observe::{Accesses, Event};
 pub use profile::{CoreTime, PipeTicks, Profile, profile};
-pub use report::{Bound, Collisions, PipeTime, Pipes, Pool, Roofline, Timing};
+pub use report::{Bound, Collisions, Limit, PipeTime, Pipes, Pool, Roofline, Timing};
 pub use series::{SEEDS, Series, Spread, series};
 
 use costs::Costs;

@@ -1,4 +1,4 @@
-//! Files that people's other programs open: the tables of the vendor's profiler and simulator, and traces.
+//! Files that people and their other programs open: pages, the tables of the vendor's profiler and simulator, and traces.
 //!
 //! Each format takes what it needs from a [`Profile`](crate::clock::Profile) and the [`Event`](crate::clock::Event)s of its run.
 //! What the clock does not model is `NA` in the tables, never 0.
@@ -6,11 +6,15 @@
 mod executed;
 mod gather;
 mod names;
+mod page;
 mod profiler;
+mod recorded;
 mod trace;
 
 pub use executed::Executed;
 pub use gather::{Counted, Gathered};
 pub use names::Lanes;
+pub use page::{simulation, workspace_chart};
 pub use profiler::{Described, Profiler, TABLES};
+pub use recorded::{Recorded, Recorder, Work, shown_cores};
 pub use trace::{Trace, Window};

@@ -2,7 +2,6 @@
 
 mod aclnn;
 mod calls;
-mod chart;
 mod decisions;
 mod make;
 mod means;
@@ -11,6 +10,8 @@ mod text;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+
+use ubtile_sim::report::workspace_chart;
 
 use crate::args::{Attributes, PlaceArgs, PlanArgs, Products};
 use crate::error::Error;
@@ -92,7 +93,8 @@ fn save(folder: &Path, plans: &[Plan], compare: bool) -> Result<(), Error> {
     };
     let mut texts = vec![("plan.json".to_owned(), json), ("plan.txt".to_owned(), text)];
     for plan in plans {
-        if let Some(chart) = chart::chart(plan) {
+        let value = output::value(plan)?;
+        if let Some(chart) = workspace_chart(&value) {
             let name = match (&plan.product, compare) {
                 (Some(product), true) => format!("workspace-{product}.svg"),
                 _ => "workspace.svg".to_owned(),

@@ -34,6 +34,10 @@ fn a_run_is_saved_as_it_is_printed() {
     let report: Value = serde_json::from_str(&fs::read_to_string(folder.join("out/report.json")).unwrap()).unwrap();
     assert_eq!(report, printed);
     assert_eq!(names(folder), ["add.tile", "out"]);
+    let page = fs::read_to_string(folder.join("out/report.html")).unwrap();
+    assert!(page.contains(
+        "<code id=\"command\">ubtile sim --program add.tile --output out --trace-cores 1 --format json</code>"
+    ));
     let profile = profile(&folder.join("out"));
     let expected = [
         "ArithmeticUtilization.csv",
@@ -81,7 +85,7 @@ fn files_replace_what_an_earlier_run_left() {
     ok(folder, "sim --program add.tile --output out --trace-window 1..2.5");
     assert_eq!(fs::read_to_string(folder.join("out/mine.txt")).unwrap(), "mine");
     assert!(!profile.join("old.csv").exists());
-    assert_eq!(names(&folder.join("out")).len(), 3);
+    assert_eq!(names(&folder.join("out")).len(), 4);
     assert_eq!(names(folder), ["add.tile", "out"]);
 }
 

@@ -89,6 +89,19 @@ pub struct Roofline {
     pub by: Bound,
     /// That time by the time of the cores.
     pub ratio: f64,
+    /// Every resource.
+    pub limits: [Limit; 6],
+}
+
+/// The least time that a resource needs for the work of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// The resource.
+    pub by: Bound,
+    /// Its time.
+    pub us: f64,
+    /// That time by the time of the cores.
+    pub ratio: f64,
 }
 
 /// Addition in global memory.
@@ -215,6 +228,7 @@ impl Timing {
             (ratio(hbm.bytes as f64, hbm.peak_gbps * 1000.0), Bound::Hbm),
         ];
         let (us, by) = roof.into_iter().fold((0.0, Bound::Launch), |a, b| if b.0 > a.0 { b } else { a });
+        let limits = roof.map(|(us, by)| Limit { by, us, ratio: ratio(us, span) });
         let pipes = Pipes { vector, scalar, mte2, mte3 };
         Self {
             task_us,
@@ -232,7 +246,7 @@ impl Timing {
             balance: ratio(mean_cycles, in_cycles(slowest)),
             sync_cycles: sync,
             queue_full_cycles: mean(&|core| core.counts.queue_full),
-            roofline: Roofline { us, by, ratio: ratio(us, span) },
+            roofline: Roofline { us, by, ratio: ratio(us, span), limits },
             instructions: steps,
             skipped_ratio: ratio(skipped as f64, steps as f64),
             seed: options.seed,

@@ -56,6 +56,11 @@ impl Executed {
         Self { lines }
     }
 
+    /// The pipe that does a node.
+    pub(super) fn pipe(&self, node: usize) -> &'static str {
+        self.lines.get(node).map_or("", |line| line.pipe)
+    }
+
     /// What each node says, and where it stands.
     pub(super) fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
         self.lines.iter().map(|line| (line.text.as_str(), line.place.as_str()))

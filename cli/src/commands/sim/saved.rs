@@ -3,14 +3,18 @@
 use std::io::{self, Write as _, stderr};
 use std::path::Path;
 
+use serde_json::Value;
 use ubtile_sim::clock::{ClockError, Options, profile};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Described, Executed, Gathered, Lanes, Profiler, TABLES, Trace, Window};
+use ubtile_sim::report::{
+    Described, Executed, Gathered, Lanes, Profiler, Recorder, TABLES, Trace, Window, Work, shown_cores, simulation,
+};
 
 use crate::args::{SimArgs, TraceWindow};
 use crate::error::Error;
 use crate::files::Folder;
+use crate::invocation;
 use crate::progress::Progress;
 
 /// A run that is saved.
@@ -34,6 +38,7 @@ impl Saved<'_> {
     pub(super) fn write(
         &self,
         report: &str,
+        value: &Value,
         model: &str,
         folder: &Path,
         failed: impl Fn(ClockError) -> Error,
@@ -70,13 +75,18 @@ impl Saved<'_> {
             staged.write(&format!("{path}_code_exe.csv"), |to| executed.code(counted, &run, to))?;
         }
 
+        let mut recorder = Recorder::new(&shown_cores(&run));
         let shown = wanted.unwrap_or_else(|| run.classes());
         let window = self.args.trace_window.map_or(Window::ALL, |TraceWindow(window)| window);
         let mut halted = None;
         let mut size = 0;
         staged.write(&format!("{root}/simulator/trace.json"), |to| {
             let mut trace = Trace::new(&mut *to, &executed, lanes, run.mhz, &shown, window);
-            halted = profile(program, soc, options, &mut |event| trace.add(event)).err();
+            halted = profile(program, soc, options, &mut |event| {
+                trace.add(event);
+                recorder.add(event);
+            })
+            .err();
             trace.finish()?;
             size = to.get_ref().metadata()?.len();
             Ok::<_, io::Error>(())
@@ -84,6 +94,9 @@ impl Saved<'_> {
         if let Some(halt) = halted {
             return Err(failed(halt));
         }
+        let recorded = recorder.finish(&executed, lanes, &run, &Work::of(&gathered, soc));
+        let page = simulation(value, &recorded, None, &invocation::command());
+        staged.write("report.html", |to| to.write_all(page.as_bytes()))?;
         if size > MOST {
             // Nothing is left to do when stderr is closed.
             let _ = writeln!(

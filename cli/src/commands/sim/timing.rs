@@ -166,7 +166,7 @@ impl Job<'_> {
             options: &options,
             args: self.args,
         };
-        run.write(&output::json(report)?, &report.model_hash, folder, failed)
+        run.write(&output::json(report)?, &output::value(report)?, &report.model_hash, folder, failed)
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {

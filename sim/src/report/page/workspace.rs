@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::report::Plan;
+use serde_json::Value;
+
+use super::html::escaped;
+use super::value;
 
 const LEFT: f64 = 110.0;
 const WIDTH: f64 = 860.0;
@@ -16,8 +19,8 @@ const HEAD: f64 = 64.0;
 const COLOURS: [&str; 6] = ["#2f6db5", "#a1521b", "#2b7a4b", "#7d4fa0", "#a8324a", "#4d6472"];
 
 /// An intermediate as a box.
-struct Piece {
-    name: &'static str,
+struct Piece<'a> {
+    name: &'a str,
     offset: u64,
     bytes: u64,
     first: usize,
@@ -25,14 +28,15 @@ struct Piece {
 }
 
 /// One level: the kernel's, or aclnn's.
-struct Panel {
+struct Panel<'a> {
     title: String,
     columns: Vec<String>,
-    pieces: Vec<Piece>,
+    pieces: Vec<Piece<'a>>,
 }
 
-/// The chart of a plan; `None` where it has no intermediates on any level.
-pub(super) fn chart(plan: &Plan) -> Option<String> {
+/// The chart of a plan, of its JSON; `None` where it has no intermediates on any level.
+#[must_use]
+pub fn workspace_chart(plan: &Value) -> Option<String> {
     let panels: Vec<_> = [kernel(plan), aclnn(plan)].into_iter().flatten().collect();
     if panels.is_empty() {
         return None;
@@ -43,60 +47,70 @@ pub(super) fn chart(plan: &Plan) -> Option<String> {
         top = draw(&mut body, panel, top);
     }
     let (width, height) = (LEFT + WIDTH + RIGHT, top + 6.0);
-    let title = format!("{}, {}: workspace", plan.operator, plan.target.name);
+    let title = format!("{}, {}: workspace", text(&plan["operator"]), text(&plan["target"]["name"]));
+    let title = escaped(&title);
     Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<title>{title}</title>\n<style>\n\
-         .page {{ fill: #ffffff; }} .ink {{ fill: #1c2126; }} .soft {{ fill: #5b6670; }} .on {{ fill: #ffffff; }}\n\
-         .line {{ stroke: #c9d0d6; stroke-width: 1; }}\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"workspace\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<title>{title}</title>\n<style>\n\
+         .workspace .paper {{ fill: #ffffff; }} .workspace .ink {{ fill: #1c2126; }} .workspace .soft {{ fill: #5b6670; }}\n\
+         .workspace .on {{ fill: #ffffff; }} .workspace .line {{ stroke: #c9d0d6; stroke-width: 1; }}\n\
          @media (prefers-color-scheme: dark) {{\n\
-         .page {{ fill: #15191d; }} .ink {{ fill: #e8ecef; }} .soft {{ fill: #a3afb9; }} .line {{ stroke: #46525c; }}\n\
+         .workspace .paper {{ fill: #15191d; }} .workspace .ink {{ fill: #e8ecef; }} .workspace .soft {{ fill: #a3afb9; }}\n\
+         .workspace .line {{ stroke: #46525c; }}\n\
          }}\n</style>\n\
-         <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n\
-         <text class=\"ink\" x=\"20\" y=\"30\" font-size=\"17\" font-weight=\"600\">{}</text>\n{body}</svg>\n",
-        escaped(&title),
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
+         <text class=\"ink\" x=\"20\" y=\"30\" font-size=\"17\" font-weight=\"600\">{title}</text>\n{body}</svg>\n"
     ))
 }
 
-fn kernel(plan: &Plan) -> Option<Panel> {
-    let pieces: Vec<_> = plan
-        .workspace_regions
-        .iter()
-        .map(|r| Piece {
-            name: r.name,
-            offset: r.offset as u64,
-            bytes: r.bytes as u64,
-            first: r.first_phase,
-            last: r.last_phase,
-        })
-        .collect();
-    let title = format!("{} kernel: {} bytes", plan.scheme?, grouped(plan.workspace_bytes? as u64));
-    let columns = plan.phases.iter().map(|phase| phase.name.to_owned()).collect();
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// The intermediates of a list; what they live in is called `phase` or `step`.
+fn pieces<'a>(list: &'a Value, during: &str) -> Vec<Piece<'a>> {
+    let [first, last] = ["first", "last"].map(|end| format!("{end}_{during}"));
+    let index = |value: &Value| usize::try_from(number(value)).unwrap_or(0);
+    let piece = |one: &'a Value| Piece {
+        name: text(&one["name"]),
+        offset: number(&one["offset"]),
+        bytes: number(&one["bytes"]),
+        first: index(&one[&first]),
+        last: index(&one[&last]),
+    };
+    list.as_array().into_iter().flatten().map(piece).collect()
+}
+
+fn kernel(plan: &Value) -> Option<Panel<'_>> {
+    let pieces = pieces(&plan["workspace_regions"], "phase");
+    let title = format!("{} kernel: {} bytes", plan["scheme"].as_str()?, grouped(plan["workspace_bytes"].as_u64()?));
+    let columns =
+        plan["phases"].as_array().into_iter().flatten().map(|phase| text(&phase["name"]).to_owned()).collect();
     (!pieces.is_empty()).then_some(Panel { title, columns, pieces })
 }
 
-fn aclnn(plan: &Plan) -> Option<Panel> {
-    let aclnn = plan.aclnn.as_ref()?;
-    let pieces: Vec<_> = aclnn
-        .regions
-        .iter()
-        .map(|r| Piece { name: r.name, offset: r.offset, bytes: r.bytes, first: r.first_step, last: r.last_step })
-        .collect();
-    let bytes = grouped(plan.aclnn_workspace_bytes?);
+fn aclnn(plan: &Value) -> Option<Panel<'_>> {
+    let aclnn = &plan["aclnn"];
+    let pieces = pieces(&aclnn["regions"], "step");
     let title = format!(
-        "aclnn, first phase: {bytes} bytes ({}); {} without reuse",
-        aclnn.grade,
-        grouped(aclnn.bytes_without_reuse)
+        "aclnn, first phase: {} bytes ({}); {} without reuse",
+        grouped(plan["aclnn_workspace_bytes"].as_u64()?),
+        text(&aclnn["grade"]),
+        grouped(number(&aclnn["bytes_without_reuse"]))
     );
-    let columns = aclnn.steps.iter().map(|step| match step.tensor {
-        Some(tensor) => format!("{} {tensor}", step.kernel),
-        None => step.kernel.to_owned(),
+    let columns = aclnn["steps"].as_array().into_iter().flatten().map(|step| match step["tensor"].as_str() {
+        Some(tensor) => format!("{} {tensor}", text(&step["kernel"])),
+        None => text(&step["kernel"]).to_owned(),
     });
     (!pieces.is_empty()).then(|| Panel { title, columns: columns.collect(), pieces })
 }
 
 /// Draws a panel and returns where it ends. Bytes that begin at the same offset are a lane.
-fn draw(body: &mut String, panel: &Panel, top: f64) -> f64 {
+fn draw(body: &mut String, panel: &Panel<'_>, top: f64) -> f64 {
     let mut starts: Vec<u64> = panel.pieces.iter().map(|piece| piece.offset).collect();
     starts.sort_unstable();
     starts.dedup();
@@ -199,19 +213,7 @@ fn fitted(text: &str, width: f64) -> String {
     escaped(&(head + "\u{2026}"))
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 /// A number in groups of three digits.
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
+    value::grouped(number as f64, 0)
 }

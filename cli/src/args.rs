@@ -21,14 +21,15 @@ pub(crate) use place::{PlaceArgs, Products, Scheme};
 pub(crate) use program::{
     CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs, TraceWindow,
 };
-pub(crate) use values::{DtypeOf, List, Named};
+pub(crate) use values::{DtypeOf, List, Named, Range};
 use values::{levels, of_names};
 
 use crate::output::Format;
 
 /// Compute and plan four Ascend backward operators without an Ascend.
 ///
-/// Without a command: a tour that computes all four on this machine and checks them against a naive reference.
+/// Without a command: a tour that computes all four on this machine, checks them against a naive reference, and simulates them on
+/// every product.
 #[derive(Debug, Parser)]
 #[command(name = "ubtile", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -37,6 +38,9 @@ pub(crate) struct Cli {
     /// How results are printed on stdout
     #[arg(long, global = true, value_enum, default_value_t)]
     pub(crate) format: Format,
+    /// Without a command: also write report.json to that folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ubtile_kernels::RunError;
+use ubtile_sim::clock::Start;
 use ubtile_sim::exec::Global;
 use ubtile_sim::lower;
 use ubtile_sim::product::Soc;
@@ -12,36 +13,80 @@ use ubtile_tiling::{Problem, Product, Route, Tensor, max_unpool2d_backward};
 use crate::args::{Attributes, LoweredArgs, PlaceArgs, Products, Scheme};
 use crate::commands::plan::{native, on_ai_core};
 use crate::error::Error;
-use crate::place::{Place, Settings, host_rules};
+use crate::place::{OnSoc, Place, Settings, host_rules};
 use crate::problem::{Described, Known, problem};
 use crate::program;
 use crate::progress::Progress;
+use crate::settings::machine;
 use crate::tensors::Input;
 use crate::threads::Threads;
 
-/// A plan's program.
+/// An operator's problem on a SoC.
 #[derive(Debug)]
 pub(crate) struct Lowered {
-    pub(crate) program: Program,
     pub(crate) soc: Soc,
+    pub(crate) product: Product,
     pub(crate) described: Described,
     /// Where the vendor runs the problem.
     pub(crate) vendor_route: Option<Route>,
+    /// Why the product does not take it.
+    pub(crate) refused: Option<String>,
+    /// What its cores run.
+    pub(crate) made: Result<Made, NotMade>,
+    /// What L2 has when a run begins.
+    pub(crate) start: Start,
+}
+
+/// Why there is no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotMade {
+    /// The product refuses the problem, and nobody wants it nevertheless.
+    Refused,
+    /// The vector and scalar units do not compute the dtypes: the device's CPU does.
+    Cpu,
+}
+
+/// A plan's program.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) program: Program,
+    /// What the plan needs of the caller.
+    pub(crate) workspace_bytes: usize,
 }
 
 impl Lowered {
     /// Describes the problem, plans it, and lowers the plan.
     pub(crate) fn new(attributes: &Attributes, args: &LoweredArgs) -> Result<Self, Error> {
         let known = Known::new(attributes.operator(), &args.inputs)?;
-        let args = &on_soc(&args.place)?;
-        let place = Place::one(args, Threads::available().0)?;
+        Self::on(attributes, &known, &args.place, false)
+    }
+
+    /// The program; an error where the device's CPU computes the problem.
+    pub(crate) fn program(&self) -> Result<&Program, Error> {
+        let made = self.made.as_ref().map_err(|_| Error::Unusable(self.not_modelled()))?;
+        Ok(&made.program)
+    }
+
+    /// Why there is none.
+    pub(crate) fn not_modelled(&self) -> String {
+        let name = self.soc.name();
+        format!("{name} has no AI Core path for these dtypes: the AICPU runs them, not modelled")
+    }
+
+    /// A problem on the machine that the options ask for. With `compare`, a machine that does not take it is a result, not an error.
+    pub(crate) fn on(attributes: &Attributes, known: &Known, args: &PlaceArgs, compare: bool) -> Result<Self, Error> {
+        let (args, start) = machine(&on_soc(args)?)?;
+        let place = Place::one(&args, Threads::available().0)?;
         let Place::Soc(on) = &place else {
             return Err(Error::Usage("tile programs are for SoCs: leave --target out".into()));
         };
-        let contract = place.contract(args);
-        let described = match problem(attributes, &known, &contract) {
-            Err(_) if args.unsupported => problem(attributes, &known, &host_rules(args.edition))?,
-            described => described?,
+        let contract = place.contract(&args);
+        let (described, refused) = match problem(attributes, known, &contract) {
+            Ok(described) => (described, None),
+            Err(why) if args.unsupported || compare => {
+                (problem(attributes, known, &host_rules(args.edition))?, Some(why.to_string()))
+            }
+            Err(why) => return Err(why),
         };
         let of: &Problem = &described.problem;
         if args.scheme == Some(Scheme::Vendor) {
@@ -49,16 +94,15 @@ impl Lowered {
                 format!("--scheme vendor: there is no tile program of the vendor's {}", of.operator().vendor_name());
             return Err(Error::Unusable(line));
         }
-        if !on_ai_core(of, &on.spec) {
-            let line =
-                format!("{} has no AI Core path for these dtypes: the AICPU runs them, not modelled", on.soc.name());
-            return Err(Error::Unusable(line));
-        }
         let vendor_route = contract.product.and_then(|product| of.vendor_route(product, contract.edition));
-        let plan = native(of, &place, args, &Settings::new(args)?)?;
-        let lowered = lower::native(&plan, &on.soc);
-        let program = lowered.map_err(|e| Error::Unusable(format!("{} on {}: {e}", of.operator(), on.soc.name())))?;
-        Ok(Self { program, soc: on.soc.clone(), described, vendor_route })
+        let made = if refused.is_some() && !args.unsupported {
+            Err(NotMade::Refused)
+        } else if on_ai_core(of, &on.spec) {
+            Ok(make(of, on, &place, &args)?)
+        } else {
+            Err(NotMade::Cpu)
+        };
+        Ok(Self { soc: on.soc.clone(), product: on.product, described, vendor_route, refused, made, start })
     }
 
     /// Fills the tensors that the program reads from the file that the problem was described by.
@@ -66,7 +110,7 @@ impl Lowered {
         let mut file = Input::open(input)?;
         let _progress = Progress::new(format!("reading {}", input.display()));
         // Shapes may lack the batch dimension that the program's tensors have.
-        for (id, name, _) in program::given(&self.program)? {
+        for (id, name, _) in program::given(self.program()?)? {
             let bytes = file.read(name)?;
             match &self.described.problem {
                 Problem::MaxUnpool2dBackward(problem) if name == Tensor::Indices.name() => {
@@ -96,6 +140,13 @@ fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Resu
             Err(crate::compute::Failure::Run(error).into())
         }
     }
+}
+
+fn make(problem: &Problem, on: &OnSoc, place: &Place, args: &PlaceArgs) -> Result<Made, Error> {
+    let plan = native(problem, place, args, &Settings::new(args)?)?;
+    let lowered = lower::native(&plan, &on.soc);
+    let program = lowered.map_err(|e| Error::Unusable(format!("{} on {}: {e}", problem.operator(), on.soc.name())))?;
+    Ok(Made { program, workspace_bytes: plan.workspace_bytes() })
 }
 
 /// The same place, on the usual SoC where nothing else is said.

@@ -27,11 +27,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use error::Error;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        None => commands::tour::run(cli.format),
+        None => commands::tour::run(cli.output.as_deref(), cli.format),
+        Some(_) if cli.output.is_some() => Err(Error::Usage("--output DIR stands behind the command".into())),
         Some(Command::Ops) => commands::ops::run(cli.format),
         Some(Command::Products { socs, files }) => commands::products::run(&[socs, files].concat(), cli.format),
         Some(Command::Run { operator }) => {

@@ -6,7 +6,7 @@ use ubtile_sim::aclnn::Device;
 use ubtile_sim::product::{Bytes, Soc, Unknown};
 use ubtile_tiling::{Edition, PlanOptions, Product, TargetSpec};
 
-use crate::args::{ContractArgs, HOST, PlaceArgs, Products};
+use crate::args::{ContractArgs, HOST, Named, PlaceArgs, Products};
 use crate::error::Error;
 use crate::soc::soc;
 
@@ -50,7 +50,11 @@ impl Place {
     /// The machine that the options ask for.
     pub(crate) fn one(args: &PlaceArgs, threads: NonZeroUsize) -> Result<Self, Error> {
         let settings = Settings::new(args)?;
-        let on_soc = |soc, product| Ok(Self::Soc(Box::new(OnSoc::new(soc, product, args, &settings)?)));
+        let on_soc = |soc: Soc, product| {
+            let keys = args.product_keys.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            let soc = soc.with(keys, "--set").map_err(|e| Error::Usage(e.to_string()))?;
+            Ok(Self::Soc(Box::new(OnSoc::new(soc, product, args, &settings)?)))
+        };
         match (&args.soc, &args.target, args.product) {
             (.., Some(Products::All)) => Err(Error::Usage("--product all is no machine".into())),
             (Some(name), _, product) => {
@@ -162,8 +166,10 @@ pub(crate) struct Settings<'a> {
 impl<'a> Settings<'a> {
     pub(crate) fn new(args: &'a PlaceArgs) -> Result<Self, Error> {
         let mut settings = Self::default();
-        for setting in &args.set {
-            match (setting.name.as_str(), setting.value) {
+        for Named { name, value } in &args.set {
+            let number = value.parse::<usize>();
+            let value = number.map_err(|e| Error::Usage(format!("--set {name}={value}: {e}")))?;
+            match (name.as_str(), value) {
                 ("local_bytes", bytes) => settings.local_bytes = Some(bytes),
                 ("ub_bytes", bytes) => settings.ub_bytes = Some(bytes),
                 ("deterministic", on @ (0 | 1)) => settings.deterministic = Some(on == 1),

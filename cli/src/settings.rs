@@ -3,6 +3,7 @@
 use ubtile_sim::clock::Start;
 use ubtile_sim::product::Soc;
 
+use crate::args::{Named, PlaceArgs};
 use crate::error::Error;
 
 /// Short names of keys.
@@ -12,6 +13,21 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("ub", &["ub.bytes", "ub.physical_bytes"]),
     ("l2", &["memory.l2_bytes"]),
 ];
+
+/// The options of an operator without those of its `--set` that are numbers of the product, which the product gets; and how a run begins.
+pub(crate) fn machine(args: &PlaceArgs) -> Result<(PlaceArgs, Start), Error> {
+    let mut machine = Settings::default();
+    let mut args = args.clone();
+    for Named { name, value } in std::mem::take(&mut args.set) {
+        if name == "start" || name.contains('.') || SHORT.iter().any(|(short, _)| *short == name) {
+            machine.add(&name, &value, "")?;
+        } else {
+            args.set.push(Named { name, value });
+        }
+    }
+    args.product_keys = machine.product;
+    Ok((args, machine.start))
+}
 
 /// What is different from the program's text and the product's file.
 #[derive(Debug, Default)]

@@ -64,9 +64,13 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "BYTES")]
     pub(crate) workspace_limit: Option<usize>,
     /// Change a number: local_bytes (memory that a tile fits), a size of the tile as `plan` names it (tile_rows, ...,
-    /// ubFactorElement), of a SoC also ub_bytes, and deterministic=1
+    /// ubFactorElement), of a SoC also ub_bytes, and deterministic=1; where a program is timed also clock (MHz), bandwidth (of main
+    /// memory, 1e9 bytes/s), l2 (bytes), any key that `ubtile products` lists, and start=cold, when nothing is in L2
     #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) set: Vec<Named<usize>>,
+    pub(crate) set: Vec<Named<String>>,
+    /// Keys of the product with other values
+    #[arg(skip)]
+    pub(crate) product_keys: Vec<(String, String)>,
 }
 
 pub(super) fn targets() -> impl Iterator<Item = &'static str> {

@@ -49,6 +49,9 @@ pub(crate) struct SimOperatorArgs {
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
     pub(crate) seed: u64,
+    /// A run for each value of cores or of a number that --set changes: all of a..b, both included, or every STEP-th of a..b:STEP
+    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
+    pub(crate) vary: Option<Named<Range>>,
 }
 
 /// Options of `sim`.
@@ -129,6 +132,8 @@ Examples:
   ubtile sim --program add.tile --output out --trace-cores 0,1 --trace-window 0..20
   ubtile sim --program add.tile --in in.npz --out out.npz
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
+  ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --product all
+  ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --set clock=1650 --vary tile_rows=8..56:8
   ubtile sim im2col-backward --in in.npz --out out.npz --input-size 56,56 --kernel-size 3,3 --cores 8";
 
 /// Options of `compare`.

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
 
 /// Plans, lowers, prints.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
-    let Lowered { program, soc, .. } = Lowered::new(attributes, args)?;
+    let lowered = Lowered::new(attributes, args)?;
+    let (program, soc) = (lowered.program()?, &lowered.soc);
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
     let soc = soc.name().into();
     output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
 /// Plans and lowers an operator, and looks at its program.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
     let lowered = Lowered::new(attributes, args)?;
-    let program = (attributes.operator().name().into(), &lowered.program, lowered.soc.name().into());
+    let program = (attributes.operator().name().into(), lowered.program()?, lowered.soc.name().into());
     look(program, args.inputs.input.as_deref(), format, |input, global| lowered.fill(input, global))
 }
 

@@ -1,5 +1,7 @@
 //! `ubtile sim`: an operator or a tile program on a model of an AI Core: how long it takes, or what it computes.
 
+mod operator;
+mod report;
 mod saved;
 mod timing;
 
@@ -50,13 +52,13 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
 
 /// Plans and lowers an operator, and times its program or runs it on tensors.
 pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
-    let lowered = Lowered::new(attributes, &args.lowered)?;
-    let operator = attributes.operator().name();
     let (Some(output), Some(input)) = (&args.output, &args.lowered.inputs.input) else {
-        return timing::run_operator(operator, &lowered, args.seed, format);
+        return operator::run(attributes, args, format);
     };
+    let lowered = Lowered::new(attributes, &args.lowered)?;
+    let (operator, program) = (attributes.operator().name(), lowered.program()?);
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
-    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program: &lowered.program, results };
+    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program, results };
     job.compute(output, format, |global| lowered.fill(input, global))
 }
 

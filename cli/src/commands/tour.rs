@@ -1,20 +1,28 @@
-//! `ubtile` alone: all four operators on this machine, timed and checked against the naive reference.
+//! `ubtile` alone: all four operators on this machine, timed and checked against the naive reference, and simulated on every product.
 
+mod case;
+mod on_product;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
 use ubtile_kernels::Level;
-use ubtile_testkit::problems::{self, GridSampler, Im2col, MaxUnpool, ReplicationPad};
-use ubtile_testkit::reference::{self, Expected};
-use ubtile_testkit::{Coordinates, Data, Fill, IndexFill, Rng, compare};
-use ubtile_tiling::{Operator, PlanOptions, Problem, TargetSpec, Tensor, TensorSlot};
+use ubtile_testkit::{Data, compare, problems};
+use ubtile_tiling::{Operator, PlanOptions, Problem, Product, TargetSpec, TensorSlot};
 
 use crate::commands::plan::count_tiles;
 use crate::compute::compute;
 use crate::error::Error;
+use crate::files::Folder;
 use crate::output::{self, Format, Report, sizes};
 use crate::progress::Progress;
 use crate::threads::Threads;
+
+use case::{Case, case};
+use on_product::{OnProduct, on_every_product};
 
 /// Calls of which the fastest counts.
 const CALLS: usize = 5;
@@ -39,17 +47,12 @@ struct Row {
     tiles: Option<usize>,
     agrees: bool,
     agreement: String,
+    /// On the usual SoC of each product line, in their order.
+    products: Vec<OnProduct>,
 }
 
-/// A problem with its inputs and what must come out.
-struct Case {
-    problem: Problem,
-    inputs: Vec<(Tensor, Data)>,
-    expected: Vec<(Tensor, Expected)>,
-}
-
-/// Computes, checks, prints.
-pub(crate) fn run(format: Format) -> Result<(), Error> {
+/// Computes, checks, simulates, prints; and saves the report to a folder.
+pub(crate) fn run(folder: Option<&Path>, format: Format) -> Result<(), Error> {
     let (level, threads) = (Level::detect(), Threads::available());
     let mut operators = Vec::new();
     for operator in Operator::ALL {
@@ -58,7 +61,13 @@ pub(crate) fn run(format: Format) -> Result<(), Error> {
     }
     let wrong: Vec<_> = operators.iter().filter(|row| !row.agrees).map(|row| row.operator).collect();
     let wrong = (!wrong.is_empty()).then(|| wrong.join(", "));
-    output::print(format, &Tour { level: level.name(), threads: threads.0.get(), operators })?;
+    let tour = Tour { level: level.name(), threads: threads.0.get(), operators };
+    if let Some(path) = folder {
+        let (report, folder) = (output::json(&tour)?, Folder::create(path)?);
+        folder.write("report.json", |to| to.write_all(report.as_bytes()))?;
+        folder.keep()?;
+    }
+    output::print(format, &tour)?;
     match wrong {
         Some(wrong) => Err(Error::Check(format!("{wrong}: the result disagrees with the reference"))),
         None => Ok(()),
@@ -114,62 +123,7 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
         tiles: count_tiles(&plan),
         agrees,
         agreement: agreement.join(", "),
-    })
-}
-
-/// An embedded problem: random, but always the same.
-fn case(operator: Operator) -> Result<Case, Error> {
-    let rng = &mut Rng::new(1);
-    Ok(match operator {
-        Operator::GridSampler2dBackward => {
-            let problem = GridSampler { n: 2, c: 32, hi: 96, wi: 96, ho: 64, wo: 64, ..Default::default() }.problem();
-            let inputs = problems::grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, rng);
-            let expected = reference::grid_sampler_2d_backward::run(&problem, &inputs);
-            let expected = [(Tensor::InputGrad, expected.input_grad), (Tensor::GridGrad, expected.grid_grad)];
-            Case {
-                problem: Problem::GridSampler2dBackward(problem),
-                inputs: vec![
-                    (Tensor::GradOutput, inputs.grad_output),
-                    (Tensor::Input, inputs.input),
-                    (Tensor::Grid, inputs.grid),
-                ],
-                expected: expected.into_iter().filter_map(|(tensor, want)| Some((tensor, want?))).collect(),
-            }
-        }
-        Operator::MaxUnpool2dBackward => {
-            let problem =
-                MaxUnpool { n: 4, c: 32, h: 56, w: 56, out_h: 112, out_w: 112, ..Default::default() }.problem();
-            let inputs = problems::max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Permutation, rng);
-            let expected = reference::max_unpool2d_backward::run(&problem, &inputs)
-                .map_err(|bad| Error::Check(format!("the embedded indices are wrong: {bad:?}")))?;
-            Case {
-                problem: Problem::MaxUnpool2dBackward(problem),
-                inputs: vec![(Tensor::GradOutput, inputs.grad_output), (Tensor::Indices, inputs.indices)],
-                expected: vec![(Tensor::Out, expected)],
-            }
-        }
-        Operator::ReplicationPad2dBackward => {
-            let problem =
-                ReplicationPad { n: 4, c: 32, h: 56, w: 56, padding: [2, 2, 2, 2], ..Default::default() }.problem();
-            let grad_output = problems::replication_pad_inputs(&problem, Fill::Uniform, rng);
-            let expected = reference::replication_pad2d_backward::run(&problem, &grad_output);
-            Case {
-                problem: Problem::ReplicationPad2dBackward(problem),
-                inputs: vec![(Tensor::GradOutput, grad_output)],
-                expected: vec![(Tensor::GradInput, expected)],
-            }
-        }
-        Operator::Im2colBackward => {
-            let shape = Im2col { n: 2, c: 32, h: 56, w: 56, kernel: [3, 3], padding: [1, 1], ..Default::default() };
-            let problem = shape.problem();
-            let grad_output = problems::im2col_inputs(&problem, Fill::Uniform, rng);
-            let expected = reference::im2col_backward::run(&problem, &grad_output);
-            Case {
-                problem: Problem::Im2colBackward(problem),
-                inputs: vec![(Tensor::GradOutput, grad_output)],
-                expected: vec![(Tensor::Out, expected)],
-            }
-        }
+        products: on_every_product(problem)?,
     })
 }
 
@@ -187,26 +141,30 @@ impl Report for Tour {
     const SCHEMA: &'static str = "ubtile.tour.v1";
 
     fn text(&self) -> String {
-        let rows = self.operators.iter().map(|row| {
-            vec![
-                row.operator.to_owned(),
-                format!("{:.3}", row.time_ms),
-                format!("{:.1}", row.bytes as f64 / 1e6),
-                format!("{:.1}", row.gb_per_s),
-                row.workspace_bytes.to_string(),
-                row.tiles.map_or("-".into(), |n| n.to_string()),
-                row.agreement.clone(),
-            ]
-        });
-        let header = ["operator", "ms", "MB", "GB/s", "workspace", "tiles", "against the reference"];
-        let mut text =
-            format!("The four operators in f32 on this machine: level {}, threads {}.\n\n", self.level, self.threads);
-        text += &output::table(header, rows);
-        text += "\nms is the fastest of 5 calls, MB the inputs and outputs once (they fit a cache), errors are relative. The problems:\n\n";
-        for row in &self.operators {
-            text += &format!("- {}: {}\n", row.operator, row.problem);
+        let here = self.operators.iter().map(|row| format!("{:.1}", row.time_ms * 1e3));
+        let mut rows =
+            vec![[format!("this one: {}, threads {}", self.level, self.threads)].into_iter().chain(here).collect()];
+        for (at, product) in Product::ALL.into_iter().enumerate() {
+            let runs = || self.operators.iter().filter_map(|row| row.products.get(at));
+            let soc = runs().next().map_or("", |run| run.soc);
+            rows.push([format!("{product}: {soc}")].into_iter().chain(runs().map(OnProduct::cell)).collect::<Vec<_>>());
         }
-        text += "\nNext: ubtile ops, ubtile plan OP --help, ubtile run OP --help.\n";
+        let header = ["us"].into_iter().chain(self.operators.iter().map(|row| row.operator));
+        let mut text = String::from(
+            "The four operators in f32: computed on this machine and held against the reference, simulated on Ascends.\n\n",
+        );
+        text += &output::table(header.collect::<Vec<_>>(), rows);
+        text += "\nHere it is the fastest of 5 calls on data that fits a cache. On an Ascend it is ubtile's own program, not the vendor's kernel,\n\
+                 and beside the time stands what bounds it; in brackets where the vendor has no AI Core kernel. The numbers behind these\n\
+                 times are guesses in part (docs/accuracy.md).\n\n";
+        for row in &self.operators {
+            let Row { operator, problem, agreement, bytes, gb_per_s, workspace_bytes, .. } = row;
+            let _ = writeln!(text, "- {operator}: {problem}");
+            let mb = *bytes as f64 / 1e6;
+            let _ =
+                writeln!(text, "  {mb:.1} MB at {gb_per_s:.1} GB/s, workspace {workspace_bytes} bytes; {agreement}");
+        }
+        text += "\nNext: ubtile ops, ubtile plan OP --help, ubtile run OP --help, ubtile sim OP --help.\n";
         text
     }
 }

@@ -104,22 +104,16 @@ fn what_has_no_program_says_why() {
     let folder = folder.path();
     operators(folder);
     let pad = "replication-pad2d-backward --shape grad_output=1,1,4,4 --padding 1,1,1,1";
-    let unusable = [
-        (
-            format!("{pad} --dtype f64"),
-            "Ascend910B1 has no AI Core path for these dtypes: the AICPU runs them, not modelled",
-        ),
-        (
-            format!("{pad} --scheme vendor"),
-            "--scheme vendor: there is no tile program of the vendor's ReplicationPad2dBackward",
-        ),
-    ];
-    for (rest, line) in unusable {
-        refuses(folder, &format!("sim {rest}"), 3, line);
-        refuses(folder, &format!("disasm {rest}"), 3, line);
-        refuses(folder, &format!("sanitize {rest}"), 3, line);
+    let aicpu = "Ascend910B1 has no AI Core path for these dtypes: the AICPU runs them, not modelled";
+    let vendor = "--scheme vendor: there is no tile program of the vendor's ReplicationPad2dBackward";
+    for command in ["disasm", "sanitize"] {
+        refuses(folder, &format!("{command} {pad} --dtype f64"), 3, aicpu);
+        let all = "--product all: a program is lowered for one machine";
+        refuses(folder, &format!("{command} {pad} --product all"), 2, all);
     }
-    refuses(folder, &format!("sim {pad} --product all"), 2, "--product all: a program is lowered for one machine");
+    for command in ["sim", "disasm", "sanitize"] {
+        refuses(folder, &format!("{command} {pad} --scheme vendor"), 3, vendor);
+    }
     refuses(folder, &format!("sim {pad} --target cortex-m4"), 2, "tile programs are for SoCs: leave --target out");
     let bf16 =
         "im2col-backward --shape grad_output=1,4,4 --dtype bf16 --input-size 3,3 --kernel-size 2,2 --unsupported";
@@ -136,4 +130,96 @@ fn what_has_no_program_says_why() {
         fails(folder, "sanitize max-unpool2d-backward --in bad.npz", 3),
         fails(folder, &format!("run {rest}"), 3)
     );
+}
+
+#[test]
+fn what_the_device_s_cpu_computes_has_no_time() {
+    let folder = tempdir().unwrap();
+    for dtype in ["f64", "c64", "c128"] {
+        let pad = format!("replication-pad2d-backward --shape grad_output=1,1,4,4 --padding 1,1,1,1 --dtype {dtype}");
+        let report = json(folder.path(), &format!("sim {pad}"));
+        let (aicpu, route) = ("aicpu", "aicpu, not modelled");
+        assert_eq!((&report["route"], &report["vendor_route"]), (&route.into(), &aicpu.into()), "{dtype}");
+        assert!(
+            report["supported"] == true && report["scheme"].is_null() && report.get("task_us").is_none(),
+            "{dtype}"
+        );
+        assert!(report["reason"].as_str().is_some_and(|why| why.contains("the AICPU runs them")), "{dtype}");
+        assert!(ok(folder.path(), &format!("sim {pad}")).contains("no time, route aicpu, not modelled"), "{dtype}");
+    }
+    let bf16 =
+        "im2col-backward --shape grad_output=1,4,4 --dtype bf16 --input-size 3,3 --kernel-size 2,2 --unsupported";
+    let report = json(folder.path(), &format!("sim {bf16} --soc Ascend310P3"));
+    assert_eq!((&report["supported"], &report["route"]), (&false.into(), &"aicpu, not modelled".into()));
+    // What the vendor's library leaves to that CPU although the cores could: simulated.
+    let grid = "grid-sampler-2d-backward --shape grad_output=1,2,3,3 --shape input=1,2,4,4 --shape grid=1,3,3,2";
+    let report = json(folder.path(), &format!("sim {grid} --soc Ascend910A"));
+    assert_eq!((&report["route"], &report["vendor_route"]), (&"aicore".into(), &"aicpu".into()));
+    assert!(report["task_us"].as_f64().is_some_and(|us| us > 1.0));
+}
+
+/// Several results in one array.
+fn several(folder: &Path, args: &str) -> Vec<serde_json::Value> {
+    serde_json::from_str(&ok(folder, &format!("{args} --format json"))).expect("an array")
+}
+
+#[test]
+fn all_products_side_by_side() {
+    let folder = tempdir().unwrap();
+    let of = "max-unpool2d-backward --shape grad_output=2,3,8,8 --shape indices=2,3,4,4 --dtype indices=i32";
+    let all = several(folder.path(), &format!("sim {of} --product all"));
+    let products: Vec<_> = all.iter().map(|run| run["product"].as_str().unwrap()).collect();
+    assert_eq!(products.len(), 8);
+    for run in &all {
+        let (product, supported) = (&run["product"], run["supported"] == true);
+        assert_eq!(supported, !run["vendor_route"].is_null(), "{product}");
+        assert_eq!(supported, run["task_us"].is_f64() && run["reason"].is_null(), "{product}");
+        assert_eq!(run["model_hash"].as_str().unwrap().len(), 16, "{product}");
+    }
+    let taken = |run: &&serde_json::Value| run["supported"] == true;
+    assert!((1..8).contains(&all.iter().filter(taken).count()));
+    // All of them, if somebody wants that, and each as by itself.
+    for run in several(folder.path(), &format!("sim {of} --product all --unsupported")) {
+        let product = run["product"].as_str().unwrap();
+        let alone = json(folder.path(), &format!("sim {of} --product {product} --unsupported"));
+        assert!(run["task_us"].is_f64() && run["task_us"] == alone["task_us"], "{product}");
+        assert_eq!(run["evidence"], alone["evidence"], "{product}");
+    }
+    let text = ok(folder.path(), &format!("sim {of} --product all"));
+    assert!(text.contains("- atlas-inference: "), "{text}");
+    let error = fails(folder.path(), &format!("sim {of} --product all --set tile_elements=0"), 3);
+    assert!(error.contains("tile_elements"), "{error}");
+}
+
+#[test]
+fn numbers_of_plan_and_product_vary() {
+    let folder = tempdir().unwrap();
+    let pad = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1";
+    let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=7..35:7"));
+    let values: Vec<_> = points.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect();
+    assert_eq!(values, [7, 14, 21, 28, 35]);
+    let us: Vec<_> = points.iter().filter_map(|point| point["task_us"].as_f64()).collect();
+    assert!(us.len() == 4 && us[0] > us[3], "larger tiles take fewer copies, and 35 rows there are not: {us:?}");
+    assert!(points[4]["reason"].as_str().is_some_and(|why| why.contains("28 fits")));
+    // A clock twice as fast, and half the cores.
+    let of = |rest: &str| json(folder.path(), &format!("sim {pad} {rest}"));
+    let (base, fast) = (of("--cores 1"), of("--cores 1 --set clock=3700"));
+    assert!(fast["task_us"].as_f64() < base["task_us"].as_f64());
+    assert_ne!(fast["model_hash"], base["model_hash"]);
+    let cold = of("--set start=cold");
+    assert_eq!((cold["l2_hit_ratio"].as_f64(), &cold["l2_start"]), (Some(0.0), &"cold".into()));
+    let cores = several(folder.path(), &format!("sim {pad} --vary cores=1..3"));
+    assert_eq!(cores.iter().map(|point| point["cores_used"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(cores[0]["task_us"], base["task_us"]);
+    for (rest, code, part) in [
+        ("sim --vary speed=1..2", 2, "--set speed"),
+        ("sim --vary tile_rows=100..110", 3, "28 fits"),
+        ("sim --vary cores=1..2 --product all", 2, "--vary: on one machine at a time"),
+        ("plan --soc Ascend910B1 --set clock=1", 2, "can be set"),
+        ("plan --soc Ascend910B1 --set local_bytes=many", 2, "--set local_bytes=many: "),
+    ] {
+        let (command, rest) = rest.split_once(' ').unwrap();
+        let error = fails(folder.path(), &format!("{command} {pad} {rest}"), code);
+        assert!(error.contains(part), "{error}");
+    }
 }

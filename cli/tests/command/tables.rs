@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ubtile_tiling::{Dtype, Edition, Operator, Product, support};
 
-use crate::{json, ok};
+use crate::{fails, json, ok};
 
 #[test]
 fn ops_says_what_the_contract_does() {
@@ -52,9 +52,31 @@ fn the_tour_agrees_with_the_reference() {
         assert!(row["time_ms"].as_f64().unwrap() > 0.0 && row["gb_per_s"].as_f64().unwrap() > 0.0, "{row}");
         assert!(row["tiles"].as_u64().unwrap() >= 1 && row["bytes"].as_u64().unwrap() > 1_000_000, "{row}");
     }
-    let text = ok(Path::new("."), "");
+    // The same numbers as by itself, on every product.
+    for row in operators {
+        let products = row["products"].as_array().unwrap();
+        let names: Vec<_> = products.iter().map(|on| on["product"].as_str().unwrap()).collect();
+        assert_eq!(names, Product::ALL.map(Product::name), "{row}");
+        for on in products {
+            assert!(on["task_us"].as_f64().is_some_and(|us| us > 1.0) && on["scheme"] == "native", "{on}");
+            assert_eq!(on["supported"] == true, !on["vendor_route"].is_null() && on["reason"].is_null(), "{on}");
+        }
+    }
+    let alone =
+        "sim replication-pad2d-backward --shape grad_output=4,32,60,60 --padding 2,2,2,2 --product atlas-training";
+    let alone = json(Path::new("."), alone);
+    assert_eq!(operators[2]["products"][1]["task_us"], alone["task_us"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let text = ok(folder.path(), "--output saved");
     assert!(Operator::ALL.iter().all(|operator| text.contains(operator.name())), "{text}");
+    assert!(Product::ALL.iter().all(|product| text.contains(product.name())), "{text}");
     assert!(!text.contains("DISAGREES"), "{text}");
+    let saved = std::fs::read_to_string(folder.path().join("saved/report.json")).unwrap();
+    let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!((&saved["schema"], &saved["operators"][3]["products"]), (&tour["schema"], &operators[3]["products"]));
+    let line = "--output DIR stands behind the command";
+    assert_eq!(fails(folder.path(), "--output saved ops", 2), format!("error: {line}\n"));
 }
 
 #[test]

@@ -1,23 +1,20 @@
 //! How long a program takes, what bounds it, and what would change that.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{Write as _, stderr};
 use std::path::Path;
 use std::time::Instant;
 
-use serde::Serialize;
-use ubtile_sim::clock::{Advice, ClockError, Options, PipeTime, Spread, Timing, advise, series, simulate};
-use ubtile_sim::product::{Grade, Soc};
+use ubtile_sim::clock::{ClockError, Options, advise, series, simulate};
+use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::text;
-use ubtile_tiling::Route;
 
+use super::report::{Sim, by_value};
 use super::saved::Saved;
 use crate::args::SimArgs;
 use crate::error::Error;
-use crate::lowered::Lowered;
-use crate::output::{self, Format, Report};
+use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::settings::{Settings, text_with};
 use crate::soc::soc;
@@ -26,27 +23,6 @@ use crate::soc::soc;
 const CHANGES: usize = 3;
 /// Instructions up to which a single run is repeated with other seeds and changes.
 const REPEATED: u64 = 20_000_000;
-
-#[derive(Serialize)]
-struct Sim {
-    program: String,
-    soc: String,
-    /// Of the product's numbers.
-    model_hash: String,
-    scheme: &'static str,
-    route: &'static str,
-    /// Where the vendor runs the problem; nowhere, where this is a program of a file.
-    vendor_route: Option<&'static str>,
-    /// What was varied, with its value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vary: Option<(String, u64)>,
-    #[serde(flatten)]
-    timing: Timing,
-    /// Over eight seeds, where cores can get into each other's way.
-    task_us_over_seeds: Option<Spread>,
-    /// What would help, the best first.
-    changes: Vec<Advice>,
-}
 
 /// Times a program once, or for each value of a number.
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
@@ -62,57 +38,40 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     };
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
-    output::print_all(format, &points, &table(&vary.name, &points))
-}
-
-/// Times the program of an operator's plan.
-pub(super) fn run_operator(operator: &str, lowered: &Lowered, seed: u64, format: Format) -> Result<(), Error> {
-    let Lowered { program, soc, vendor_route, .. } = lowered;
-    let report = {
-        let _progress = Progress::new(format!("timing {operator}"));
-        let options = Options { seed, ..Options::default() };
-        let of = (operator.to_owned(), "native", vendor_route.map(Route::name));
-        let report = measure((program, soc, &options), |timing| Sim::new(of, soc, timing));
-        report.map_err(|e| Error::Unusable(format!("{operator}: {}", e.describe(program))))?
-    };
-    output::print(format, &report)
+    output::print_all(format, &points, &by_value(&vary.name, &points))
 }
 
 /// Times a program, and says what would help; with other seeds too, where they matter.
-fn measure(
-    (program, soc, options): (&Program, &Soc, &Options),
-    report: impl FnOnce(Timing) -> Sim,
-) -> Result<Sim, ClockError> {
-    let mut report = report(simulate(program, soc, options)?);
-    if report.timing.instructions <= REPEATED {
-        report.changes = advise(program, soc, options, &report.timing, CHANGES)?;
-        if report.timing.cores_used > 1 {
+pub(super) fn measure((program, soc, options): (&Program, &Soc, &Options), mut report: Sim) -> Result<Sim, ClockError> {
+    let timing = simulate(program, soc, options)?;
+    if timing.instructions <= REPEATED {
+        report.changes = advise(program, soc, options, &timing, CHANGES)?;
+        if timing.cores_used > 1 {
             report.task_us_over_seeds = Some(series(program, soc, options)?.spread(|timing| timing.task_us));
         }
     }
+    report.timing = Some(timing);
     Ok(report)
 }
 
-impl Sim {
-    /// A run of a program of that name, scheme and vendor's route.
-    fn new(
-        (program, scheme, vendor_route): (String, &'static str, Option<&'static str>),
-        soc: &Soc,
-        timing: Timing,
-    ) -> Self {
-        Self {
-            program,
-            soc: soc.name().into(),
-            model_hash: format!("{:016x}", hash(soc)),
-            scheme,
-            route: Route::AiCore.name(),
-            vendor_route,
-            vary: None,
-            timing,
-            task_us_over_seeds: None,
-            changes: Vec::new(),
+/// Runs one after the other, with how long all of them will take once the first is over.
+pub(super) fn each<T>(
+    values: &[T],
+    label: impl Fn(&T) -> String,
+    mut run: impl FnMut(&T) -> Result<Sim, Error>,
+) -> Result<Vec<Sim>, Error> {
+    let (begun, count) = (Instant::now(), values.len());
+    let mut points = Vec::new();
+    for (i, value) in values.iter().enumerate() {
+        let _progress = Progress::new(format!("{}, {} of {count}", label(value), i + 1));
+        points.push(run(value)?);
+        if i == 0 && count > 1 {
+            let all = begun.elapsed().as_secs_f64() * count as f64;
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "ubtile: {count} runs, {} in all", duration(all));
         }
     }
+    Ok(points)
 }
 
 struct Job<'a> {
@@ -143,15 +102,10 @@ impl Job<'_> {
         Error::file(self.path, error.describe(program))
     }
 
-    fn report(&self, soc: &Soc, timing: Timing) -> Sim {
-        Sim::new((self.path.display().to_string(), "program", None), soc, timing)
-    }
-
     fn single(&self) -> Result<Sim, Error> {
         let _progress = Progress::new(format!("timing {}", self.path.display()));
         let (program, soc, options) = self.prepare(None)?;
-        let failed = |e: &ClockError| self.failed(&program, e);
-        measure((&program, &soc, &options), |timing| self.report(&soc, timing)).map_err(|e| failed(&e))
+        measure((&program, &soc, &options), Sim::of_program(self.path, &soc)).map_err(|e| self.failed(&program, &e))
     }
 
     /// Writes what other programs open.
@@ -170,129 +124,20 @@ impl Job<'_> {
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {
-        let say = |line: String| {
-            // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "ubtile: {line}");
-        };
-        let begun = Instant::now();
-        let mut points = Vec::new();
-        for (i, &value) in values.iter().enumerate() {
-            let _progress = Progress::new(format!("{name} = {value}, {} of {}", i + 1, values.len()));
-            let (program, soc, options) = self.prepare(Some((name, value)))?;
-            let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
-            let mut point = self.report(&soc, timing);
-            point.vary = Some((name.into(), value));
-            points.push(point);
-            if i == 0 {
-                let all = begun.elapsed().as_secs_f64() * values.len() as f64;
-                say(format!("{} runs, {} in all", values.len(), duration(all)));
-            }
-        }
-        Ok(points)
+        each(
+            values,
+            |value| format!("{name} = {value}"),
+            |&value| {
+                let (program, soc, options) = self.prepare(Some((name, value)))?;
+                let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
+                let mut point = Sim::of_program(self.path, &soc);
+                (point.vary, point.timing) = (Some((name.into(), value)), Some(timing));
+                Ok(point)
+            },
+        )
     }
 }
 
 fn duration(seconds: f64) -> String {
     if seconds < 1.0 { "less than a second".into() } else { format!("about {seconds:.0} s") }
-}
-
-/// FNV-1a over all that the product states.
-fn hash(soc: &Soc) -> u64 {
-    let facts = soc.facts().iter().flat_map(|fact| [fact.key.as_bytes(), b"=", fact.text.as_bytes(), b"\n"]);
-    facts.flatten().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-fn percent(ratio: f64) -> String {
-    format!("{:.1} %", 100.0 * ratio)
-}
-
-impl Report for Sim {
-    const SCHEMA: &'static str = "ubtile.sim.v1";
-
-    fn text(&self) -> String {
-        let Self { program, soc, timing: t, .. } = self;
-        let (cores, bound) = (t.cores_used, t.bound.name());
-        let spread = self.task_us_over_seeds.map_or_else(String::new, |Spread { mean, min, max }| {
-            format!(" (mean {mean:.2}, from {min:.2} to {max:.2} over 8 seeds)")
-        });
-        let mut text =
-            format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
-        if self.scheme == "native" {
-            text += "ubtile's own tiling and program, not the vendor's kernel.\n\n";
-        }
-        let pipe = |name: &str, pipe: &PipeTime| {
-            let PipeTime { busy_cycles, ratio, wait_cycles, instructions } = pipe;
-            [
-                name.into(),
-                format!("{busy_cycles:.1}"),
-                percent(*ratio),
-                format!("{wait_cycles:.1}"),
-                instructions.to_string(),
-            ]
-        };
-        let p = &t.pipes;
-        let pipes = [("vector", &p.vector), ("scalar", &p.scalar), ("mte2", &p.mte2), ("mte3", &p.mte3)];
-        let header = ["pipe, mean of cores", "busy cycles", "of all", "waits for flags", "instructions"];
-        text += &output::table(header, pipes.map(|(name, time)| pipe(name, time)));
-        let pool = |pool: &ubtile_sim::clock::Pool| {
-            format!("{} bytes, {:.1} of {:.1} GB/s ({})", pool.bytes, pool.gbps, pool.peak_gbps, percent(pool.ratio))
-        };
-        let rows = [
-            ("cycles of the slowest core", t.cycles.to_string()),
-            ("mean by slowest core", percent(t.balance)),
-            ("asked to read, to write", format!("{}, {} bytes", t.gm_read_bytes, t.gm_write_bytes)),
-            ("L2", format!("{}, {} hits, {} at the start", pool(&t.l2), percent(t.l2_hit_ratio), t.l2_start)),
-            ("main memory", pool(&t.hbm)),
-            ("bank conflicts", format!("{} of the vector pipe's time", percent(t.bank_conflict_ratio))),
-            ("additions that met", format!("{}, {} cycles", t.collisions.count, t.collisions.cycles)),
-            ("waits for other cores", format!("{:.1} cycles", t.sync_cycles)),
-            ("full queues", format!("{:.1} cycles", t.queue_full_cycles)),
-            (
-                "roofline",
-                format!("{:.2} us by {}, {} reached", t.roofline.us, t.roofline.by.name(), percent(t.roofline.ratio)),
-            ),
-            ("instructions", format!("{}, {} skipped", t.instructions, percent(t.skipped_ratio))),
-        ];
-        text += "\n";
-        text += &output::table(["", ""], rows.map(|(name, value)| [name.to_owned(), value]));
-        if !self.changes.is_empty() {
-            text += "\n";
-            let row = |a: &Advice| [a.what.to_owned(), format!("{:.2}", a.task_us), percent(a.saves)];
-            text += &output::table(["what would help", "us", "saves"], self.changes.iter().map(row));
-        }
-        text += "\n";
-        for assumption in &t.assumptions {
-            let _ = writeln!(text, "Assumed: {assumption}.");
-        }
-        let of =
-            |grade: Grade| t.evidence.iter().filter(|e| e.grade == grade).map(|e| e.key.as_str()).collect::<Vec<_>>();
-        let (guesses, derived) = (of(Grade::Guess), of(Grade::Derived));
-        let _ = writeln!(
-            text,
-            "Rests on {} numbers: {} cited, {} derived, {} guessed ({}). docs/accuracy.md says how far that goes.",
-            t.evidence.len(),
-            t.evidence.len() - guesses.len() - derived.len(),
-            derived.len(),
-            guesses.len(),
-            guesses.join(", ")
-        );
-        text
-    }
-}
-
-/// Runs side by side.
-fn table(name: &str, points: &[Sim]) -> String {
-    let row = |point: &Sim| {
-        let t = &point.timing;
-        let p = &t.pipes;
-        let value = point.vary.as_ref().map_or(0, |(_, value)| *value);
-        let ratios = [p.vector.ratio, p.scalar.ratio, p.mte2.ratio, p.mte3.ratio, t.hbm.ratio].map(percent);
-        [
-            vec![value.to_string(), format!("{:.2}", t.task_us), t.cycles.to_string(), t.bound.name().into()],
-            ratios.into(),
-        ]
-        .concat()
-    };
-    let header = [name, "us", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
-    output::table(header, points.iter().map(row))
 }

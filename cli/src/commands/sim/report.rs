@@ -1,0 +1,223 @@
+//! What a simulation says.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use ubtile_sim::clock::{Advice, PipeTime, Spread, Timing};
+use ubtile_sim::product::{Grade, Soc};
+use ubtile_tiling::Route;
+
+use crate::lowered::{Lowered, NotMade};
+use crate::output::{self, Report};
+
+/// A run, or why there is none.
+#[derive(Serialize)]
+pub(super) struct Sim {
+    program: String,
+    soc: String,
+    /// The product line, of an operator.
+    product: Option<&'static str>,
+    /// Of the product's numbers.
+    pub(super) model_hash: String,
+    /// Whose program it is; nobody's where there is none.
+    scheme: Option<&'static str>,
+    /// Where it runs; nowhere, where the product refuses the problem and nobody wants it nevertheless.
+    route: Option<&'static str>,
+    /// Where the vendor runs the problem; nowhere, where this is a program of a file.
+    vendor_route: Option<&'static str>,
+    /// Whether the product takes the problem.
+    supported: bool,
+    /// Why not, or why there is no time.
+    reason: Option<String>,
+    /// What the plan needs of the caller.
+    workspace_bytes: Option<usize>,
+    /// What was varied, with its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) vary: Option<(String, u64)>,
+    #[serde(flatten)]
+    pub(super) timing: Option<Timing>,
+    /// Over eight seeds, where cores can get into each other's way.
+    pub(super) task_us_over_seeds: Option<Spread>,
+    /// What would help, the best first.
+    pub(super) changes: Vec<Advice>,
+}
+
+impl Sim {
+    /// Of a program of a file.
+    pub(super) fn of_program(path: &Path, soc: &Soc) -> Self {
+        Self {
+            program: path.display().to_string(),
+            soc: soc.name().into(),
+            product: None,
+            model_hash: soc.model_hash(),
+            scheme: Some("program"),
+            route: Some(Route::AiCore.name()),
+            vendor_route: None,
+            supported: true,
+            reason: None,
+            workspace_bytes: None,
+            vary: None,
+            timing: None,
+            task_us_over_seeds: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// What was asked for cannot be.
+    pub(super) fn refuse(&mut self, why: String) {
+        (self.scheme, self.route, self.workspace_bytes) = (None, None, None);
+        self.reason = Some(why);
+    }
+
+    /// Of an operator, as far as no run is needed.
+    pub(super) fn of_operator(name: &str, lowered: &Lowered) -> Self {
+        let Lowered { soc, product, vendor_route, refused, made, .. } = lowered;
+        let (scheme, route, reason) = match made {
+            Ok(_) => (Some("native"), Some(Route::AiCore.name()), refused.clone()),
+            Err(NotMade::Refused) => (None, None, refused.clone()),
+            Err(NotMade::Cpu) => (None, Some("aicpu, not modelled"), Some(lowered.not_modelled())),
+        };
+        Self {
+            program: name.to_owned(),
+            product: Some(product.name()),
+            scheme,
+            route,
+            vendor_route: vendor_route.map(Route::name),
+            supported: refused.is_none(),
+            reason,
+            workspace_bytes: made.as_ref().ok().map(|made| made.workspace_bytes),
+            ..Self::of_program(Path::new(name), soc)
+        }
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:.1} %", 100.0 * ratio)
+}
+
+impl Report for Sim {
+    const SCHEMA: &'static str = "ubtile.sim.v1";
+
+    fn text(&self) -> String {
+        let Self { program, soc, .. } = self;
+        let Some(t) = &self.timing else {
+            let reason = self.reason.as_deref().unwrap_or_default();
+            let route = self.route.map_or_else(String::new, |route| format!(", route {route}"));
+            return format!("{program} on {soc}: no time{route}. {reason}\n");
+        };
+        let (cores, bound) = (t.cores_used, t.bound.name());
+        let spread = self.task_us_over_seeds.map_or_else(String::new, |Spread { mean, min, max }| {
+            format!(" (mean {mean:.2}, from {min:.2} to {max:.2} over 8 seeds)")
+        });
+        let mut text =
+            format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
+        if self.scheme == Some("native") {
+            text += "ubtile's own tiling and program, not the vendor's kernel.\n\n";
+        }
+        if let Some(reason) = &self.reason {
+            let _ = writeln!(text, "The product does not take it: {reason}\n");
+        }
+        let pipe = |name: &str, pipe: &PipeTime| {
+            let PipeTime { busy_cycles, ratio, wait_cycles, instructions } = pipe;
+            [
+                name.into(),
+                format!("{busy_cycles:.1}"),
+                percent(*ratio),
+                format!("{wait_cycles:.1}"),
+                instructions.to_string(),
+            ]
+        };
+        let p = &t.pipes;
+        let pipes = [("vector", &p.vector), ("scalar", &p.scalar), ("mte2", &p.mte2), ("mte3", &p.mte3)];
+        let header = ["pipe, mean of cores", "busy cycles", "of all", "waits for flags", "instructions"];
+        text += &output::table(header, pipes.map(|(name, time)| pipe(name, time)));
+        let pool = |pool: &ubtile_sim::clock::Pool| {
+            format!("{} bytes, {:.1} of {:.1} GB/s ({})", pool.bytes, pool.gbps, pool.peak_gbps, percent(pool.ratio))
+        };
+        let rows = [
+            ("cycles of the slowest core", t.cycles.to_string()),
+            ("mean by slowest core", percent(t.balance)),
+            ("asked to read, to write", format!("{}, {} bytes", t.gm_read_bytes, t.gm_write_bytes)),
+            ("L2", format!("{}, {} hits, {} at the start", pool(&t.l2), percent(t.l2_hit_ratio), t.l2_start)),
+            ("main memory", pool(&t.hbm)),
+            ("bank conflicts", format!("{} of the vector pipe's time", percent(t.bank_conflict_ratio))),
+            ("additions that met", format!("{}, {} cycles", t.collisions.count, t.collisions.cycles)),
+            ("waits for other cores", format!("{:.1} cycles", t.sync_cycles)),
+            ("full queues", format!("{:.1} cycles", t.queue_full_cycles)),
+            (
+                "roofline",
+                format!("{:.2} us by {}, {} reached", t.roofline.us, t.roofline.by.name(), percent(t.roofline.ratio)),
+            ),
+            ("instructions", format!("{}, {} skipped", t.instructions, percent(t.skipped_ratio))),
+        ];
+        text += "\n";
+        text += &output::table(["", ""], rows.map(|(name, value)| [name.to_owned(), value]));
+        if !self.changes.is_empty() {
+            text += "\n";
+            let row = |a: &Advice| [a.what.to_owned(), format!("{:.2}", a.task_us), percent(a.saves)];
+            text += &output::table(["what would help", "us", "saves"], self.changes.iter().map(row));
+        }
+        text += "\n";
+        for assumption in &t.assumptions {
+            let _ = writeln!(text, "Assumed: {assumption}.");
+        }
+        let of =
+            |grade: Grade| t.evidence.iter().filter(|e| e.grade == grade).map(|e| e.key.as_str()).collect::<Vec<_>>();
+        let (guesses, derived) = (of(Grade::Guess), of(Grade::Derived));
+        let _ = writeln!(
+            text,
+            "Rests on {} numbers: {} cited, {} derived, {} guessed ({}). docs/accuracy.md says how far that goes.",
+            t.evidence.len(),
+            t.evidence.len() - guesses.len() - derived.len(),
+            derived.len(),
+            guesses.len(),
+            guesses.join(", ")
+        );
+        text
+    }
+}
+
+/// Runs side by side, by what was varied.
+pub(super) fn by_value(name: &str, points: &[Sim]) -> String {
+    let row = |point: &Sim| {
+        let value = point.vary.as_ref().map_or(0, |(_, value)| *value);
+        [vec![value.to_string()], cells(point)].concat()
+    };
+    let mut text = output::table(header([name]), points.iter().map(row));
+    let refused = points.iter().filter_map(|point| Some((point.vary.as_ref()?.1.to_string(), point)));
+    text += &reasons(refused);
+    text
+}
+
+/// The same by product line.
+pub(super) fn by_product(operator: &str, points: &[Sim]) -> String {
+    let row = |point: &Sim| {
+        let route = point.vendor_route.unwrap_or("-").to_owned();
+        [vec![point.product.unwrap_or("-").to_owned(), point.soc.clone(), route], cells(point)].concat()
+    };
+    let mut text = format!("{operator}: ubtile's own tiling and program on each product, not the vendor's kernel.\n\n");
+    text += &output::table(header(["product", "SoC", "vendor's route"]), points.iter().map(row));
+    text += &reasons(points.iter().map(|point| (point.product.unwrap_or("-").to_owned(), point)));
+    text
+}
+
+/// Why some runs did not happen, or are of what the product does not take.
+fn reasons<'a>(points: impl Iterator<Item = (String, &'a Sim)>) -> String {
+    let lines: String =
+        points.filter_map(|(name, point)| Some(format!("- {name}: {}\n", point.reason.as_deref()?))).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+fn header<const N: usize>(first: [&str; N]) -> Vec<&str> {
+    let common = ["us", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
+    first.into_iter().chain(common).collect()
+}
+
+/// What runs side by side show.
+fn cells(point: &Sim) -> Vec<String> {
+    let Some(t) = &point.timing else { return vec!["-".into(); 8] };
+    let p = &t.pipes;
+    let ratios = [p.vector.ratio, p.scalar.ratio, p.mte2.ratio, p.mte3.ratio, t.hbm.ratio].map(percent);
+    [vec![format!("{:.2}", t.task_us), t.cycles.to_string(), t.bound.name().into()], ratios.into()].concat()
+}

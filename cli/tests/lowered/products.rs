@@ -5,7 +5,6 @@ use ubtile_sim::lower::LowerError;
 use ubtile_sim::product::{Grade, Soc};
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
-use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
 use ubtile_tiling::{Dtype, Problem};
 
 use crate::both::{At, check, lower};
@@ -103,7 +102,7 @@ fn max_unpool() {
 fn grid_sampler() {
     let mut rng = Rng::new(64);
     for soc in SOCS {
-        for mode in GridSampler::modes().filter(|mode| mode.interpolation != Interpolation::Bicubic) {
+        for mode in GridSampler::modes() {
             let dtype = rng.pick(dtypes(soc));
             let [hi, wi, ho, wo] = [1 + rng.below(7), 1 + rng.below(9), 1 + rng.below(5), 1 + rng.below(9)];
             let (n, c) = (1 + rng.below(2), rng.pick(&[1, 5, 17]));

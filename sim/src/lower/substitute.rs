@@ -15,18 +15,18 @@ mod scalar_unit;
 mod vectors;
 
 use crate::product::Soc;
-use crate::program::{BufferId, For, If, Instruction, Node, Source, Tile, lacks};
+use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile, lacks};
 
 use super::builder::Builder;
 use super::room::Room;
 
 /// Bytes of local memory that this takes.
-pub(super) const SCRATCH: usize = 256;
+pub(super) const SCRATCH: usize = 2 * REPEAT as usize;
 
 /// The same program of instructions that the product has.
 pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
     let (mut b, body) = Builder::resume(source, room);
-    Substitute { soc, room, numbers: None }.body(&mut b, body);
+    Substitute { soc, room, numbers: None, bits: None }.body(&mut b, body);
     b.finish()
 }
 
@@ -36,6 +36,8 @@ struct Substitute<'a> {
     room: Room,
     /// A repeat full of a number, once one is needed.
     numbers: Option<BufferId>,
+    /// Bits of a comparison, once they are.
+    bits: Option<BufferId>,
 }
 
 impl Substitute<'_> {

@@ -1,10 +1,11 @@
 //! Vector instructions by other ones.
 
-use super::{SCRATCH, Substitute};
+use super::Substitute;
 use crate::lower::builder::Builder;
 use crate::product::{Element, Rounding};
 use crate::program::{
-    BinaryOp, BufferId, Extent, Instruction, Mask, Operand, Pipe, Scalar, ScalarOp, UnaryOp, Vector, VectorOp, size_of,
+    BinaryOp, Extent, Instruction, Mask, Operand, Pipe, REPEAT, Relation, ScalarOp, UnaryOp, Vector, VectorOp, lacks,
+    size_of,
 };
 
 impl Substitute<'_> {
@@ -17,7 +18,7 @@ impl Substitute<'_> {
             VectorOp::CompareScalar(relation, element) => {
                 self.numbers(b, vector, VectorOp::Compare(relation, element), element);
             }
-            VectorOp::Cast { to: Element::F32, from: Element::F32, rounding } => round(b, vector, rounding),
+            VectorOp::Cast { to: Element::F32, from: Element::F32, rounding } => self.round(b, vector, rounding),
             // Without a name, it is the rounding of the core's register: to nearest even.
             VectorOp::Cast { to, from, rounding: Rounding::Even } => {
                 vector.op = VectorOp::Cast { to, from, rounding: Rounding::Plain };
@@ -31,7 +32,7 @@ impl Substitute<'_> {
     /// A number as a vector.
     fn numbers(&mut self, b: &mut Builder, vector: Vector, op: VectorOp, element: Element) {
         let Vector { mut operands, scalar: Some(number), extent, .. } = vector else { return };
-        let numbers = self.scratch(b);
+        let numbers = *self.numbers.get_or_insert_with(|| b.source().buffer("numbers", REPEAT, 1, None));
         let all = 256 / i64::from(size_of(element));
         ordered(b, Vector::new(VectorOp::Duplicate(element), [numbers.at(0)]).scalar(number).count(all));
         // Each repeat reads the same.
@@ -39,11 +40,27 @@ impl Substitute<'_> {
         ordered(b, Vector { op, operands, scalar: None, extent });
     }
 
-    fn scratch(&mut self, b: &mut Builder) -> BufferId {
-        *self.numbers.get_or_insert_with(|| {
-            let bytes = u32::try_from(SCRATCH).unwrap_or(u32::MAX);
-            b.source().buffer("numbers", bytes, 1, None)
-        })
+    /// Rounds by way of whole numbers. What lies below them keeps its value, unless the result replaces it: it has no fraction. What
+    /// lies above becomes 2^31, and a zero loses its sign; lowerings do not look.
+    fn round(&mut self, b: &mut Builder, vector: Vector, rounding: Rounding) {
+        let Vector { operands, extent, .. } = vector;
+        let [to, from] = &*operands else { return };
+        let (both, kept) = (vec![to.clone(), to.clone()], (to.at != from.at).then(|| [to.at.clone(), from.at.clone()]));
+        let there = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding };
+        let back = VectorOp::Cast { to: Element::F32, from: Element::I32, rounding: Rounding::Plain };
+        b.emit(Instruction::Vector(Vector { op: there, operands, scalar: None, extent: extent.clone() }));
+        ordered(b, Vector { op: back, operands: both, scalar: None, extent: extent.clone() });
+        let (Some([to, from]), Extent::Count(count)) = (kept, extent) else { return };
+        let bits = self.bits.get_or_insert_with(|| b.source().buffer("in_range", REPEAT, 1, None)).at(0);
+        let compare = VectorOp::CompareScalar(Relation::Ge, Element::F32);
+        let compare = Vector::new(compare, [bits.clone(), from.clone()]).scalar(-2_147_483_648.0).count(count.clone());
+        if lacks(self.soc, &Instruction::Vector(compare.clone())) {
+            self.vector(b, compare);
+        } else {
+            ordered(b, compare);
+        }
+        let operands = [to.clone(), bits, to, from];
+        ordered(b, Vector::new(VectorOp::Select(Element::F32), operands).count(count));
     }
 }
 
@@ -61,18 +78,6 @@ const fn with_vector(op: ScalarOp) -> Option<BinaryOp> {
         ScalarOp::Mins => Some(BinaryOp::Min),
         ScalarOp::LeakyRelu | ScalarOp::Axpy | ScalarOp::Shl | ScalarOp::Shr => None,
     }
-}
-
-/// Rounds by way of whole numbers. Numbers beyond them, which are all even, become the nearest one, which is even or the largest and
-/// then the even one above it; lowerings ask no more of them. A zero loses its sign.
-fn round(b: &mut Builder, vector: Vector, rounding: Rounding) {
-    let Vector { operands, extent, .. } = vector;
-    let [to, _] = &*operands else { return };
-    let both = vec![to.clone(), to.clone()];
-    let there = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding };
-    let back = VectorOp::Cast { to: Element::F32, from: Element::I32, rounding: Rounding::Plain };
-    b.emit(Instruction::Vector(Vector { op: there, operands, scalar: None::<Scalar>, extent: extent.clone() }));
-    ordered(b, Vector { op: back, operands: both, scalar: None, extent });
 }
 
 /// A copy as the bits of an operand or themselves, in lanes of 16 bits.

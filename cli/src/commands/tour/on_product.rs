@@ -30,10 +30,13 @@ pub(super) struct OnProduct {
     workspace_bytes: Option<usize>,
 }
 
+/// A time and the plan's workspace, or why there is none.
+type Run = Result<(Timing, usize), String>;
+
 /// Simulates a problem everywhere, on each SoC once.
 pub(super) fn on_every_product(problem: &Problem) -> Result<Vec<OnProduct>, Error> {
     let operator = problem.operator();
-    let mut ran: Vec<(&str, Result<(Timing, usize), String>)> = Vec::new();
+    let mut ran: Vec<(&str, Run)> = Vec::new();
     let mut all = Vec::new();
     for product in Product::ALL {
         let soc = Soc::usual(product);
@@ -51,8 +54,7 @@ pub(super) fn on_every_product(problem: &Problem) -> Result<Vec<OnProduct>, Erro
     Ok(all)
 }
 
-/// The time and the plan's workspace.
-fn time(problem: &Problem, soc: &Soc) -> Result<(Timing, usize), String> {
+fn time(problem: &Problem, soc: &Soc) -> Run {
     let target = soc.target_spec().map_err(|e| e.to_string())?;
     let plan = plan(problem, &target, &PlanOptions::default()).map_err(|e| e.to_string())?;
     let program = native(&plan, soc).map_err(|e| e.to_string())?;
@@ -61,7 +63,7 @@ fn time(problem: &Problem, soc: &Soc) -> Result<(Timing, usize), String> {
 }
 
 impl OnProduct {
-    fn new(problem: &Problem, product: Product, run: Result<(Timing, usize), String>) -> Self {
+    fn new(problem: &Problem, product: Product, run: Run) -> Self {
         let vendor_route = problem.vendor_route(product, Edition::Any).map(Route::name);
         let supported = vendor_route.is_some();
         let refused = || format!("{product} does not take {} of this dtype", problem.operator());

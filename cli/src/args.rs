@@ -4,6 +4,7 @@ mod attributes;
 mod fuzz;
 mod place;
 mod program;
+mod save;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -18,9 +19,8 @@ pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperat
 use fuzz::FUZZ_EXAMPLES;
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
-pub(crate) use program::{
-    CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs, TraceWindow,
-};
+pub(crate) use program::{CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs};
+pub(crate) use save::SaveArgs;
 pub(crate) use values::{DtypeOf, List, Named, Range};
 use values::{levels, of_names};
 

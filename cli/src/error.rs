@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use ubtile_sim::report::NotWritten;
+
 /// A failure, as one line for the person at the terminal.
 #[derive(Debug)]
 pub(crate) enum Error {
@@ -35,6 +37,12 @@ impl Error {
     /// A tensor of a file that is not usable.
     pub(crate) fn tensor(path: &Path, tensor: &str, problem: impl fmt::Display) -> Self {
         Self::Unusable(format!("{}: {tensor} {problem}", path.display()))
+    }
+}
+
+impl From<NotWritten> for Error {
+    fn from(error: NotWritten) -> Self {
+        Self::Unusable(error.to_string())
     }
 }
 

@@ -11,7 +11,7 @@ use ubtile_sim::program::Program;
 use ubtile_tiling::{Problem, Product, Route, Tensor, max_unpool2d_backward};
 
 use crate::args::{Attributes, LoweredArgs, PlaceArgs, Products, Scheme};
-use crate::commands::plan::{native, on_ai_core};
+use crate::commands::plan::{Plan, make as make_plan, native, on_ai_core};
 use crate::error::Error;
 use crate::place::{OnSoc, Place, Settings, host_rules};
 use crate::problem::{Described, Known, problem};
@@ -103,6 +103,13 @@ impl Lowered {
             Err(NotMade::Cpu)
         };
         Ok(Self { soc: on.soc.clone(), product: on.product, described, vendor_route, refused, made, start })
+    }
+
+    /// The plan that the program follows, as `plan` tells it.
+    pub(crate) fn plan(attributes: &Attributes, known: &Known, args: &PlaceArgs) -> Result<Plan, Error> {
+        let (args, _) = machine(&on_soc(args)?)?;
+        let place = Place::one(&args, Threads::available().0)?;
+        make_plan(attributes, known, &place, &PlaceArgs { scheme: Some(Scheme::Native), ..args }, false)
     }
 
     /// Fills the tensors that the program reads from the file that the problem was described by.

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use comfy_table::{Row, Table, presets};
 use serde::Serialize;
 use serde_json::Value;
+use ubtile_sim::report::Envelope;
 use ubtile_tiling::{TensorDesc, TensorSlot};
 
 use crate::error::Error;
@@ -29,14 +30,6 @@ pub(crate) trait Report: Serialize {
     fn text(&self) -> String;
 }
 
-#[derive(Serialize)]
-struct Envelope<'a, R> {
-    schema: &'static str,
-    tool_version: &'static str,
-    #[serde(flatten)]
-    report: &'a R,
-}
-
 /// A result as one JSON object.
 pub(crate) fn json<R: Report>(report: &R) -> Result<String, Error> {
     pretty(&envelope(report))
@@ -52,8 +45,9 @@ pub(crate) fn value<R: Report>(report: &R) -> Result<Value, Error> {
     serde_json::to_value(envelope(report)).map_err(|e| Error::Unusable(e.to_string()))
 }
 
-fn envelope<R: Report>(report: &R) -> Envelope<'_, R> {
-    Envelope { schema: R::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), report }
+/// A result as its JSON has it.
+pub(crate) const fn envelope<R: Report>(report: &R) -> Envelope<'_, R> {
+    Envelope::new(R::SCHEMA, report)
 }
 
 fn pretty(value: &impl Serialize) -> Result<String, Error> {

@@ -1,15 +1,13 @@
 //! Options of commands that take a tile program.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use ubtile_sim::product::Soc;
-use ubtile_sim::report::Window;
 use ubtile_tiling::Product;
 
-use super::values::{List, Named, Range};
-use super::{InputArgs, PlaceArgs};
+use super::values::{Named, Range};
+use super::{InputArgs, PlaceArgs, SaveArgs};
 
 /// A tile program and the SoC that it is for.
 #[derive(Args, Debug)]
@@ -52,6 +50,8 @@ pub(crate) struct SimOperatorArgs {
     /// A run for each value of cores or of a number that --set changes: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
     pub(crate) vary: Option<Named<Range>>,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
 }
 
 /// Options of `sim`.
@@ -75,36 +75,8 @@ pub(crate) struct SimArgs {
     /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
     pub(crate) vary: Option<Named<Range>>,
-    /// A folder, made if it is not there, for report.json and for what other programs open: OPPROF_*, with the tables of the vendor's
-    /// profiler and with simulator/trace.json for MindStudio Insight and chrome://tracing
-    #[arg(long = "output", value_name = "DIR", conflicts_with_all = ["output", "vary"])]
-    pub(crate) folder: Option<PathBuf>,
-    /// Cores of the trace, such as 0,7 [default: of cores that do as much as each other, the first one]
-    #[arg(long, value_name = "LIST", requires = "folder")]
-    pub(crate) trace_cores: Option<List<u32>>,
-    /// Microseconds of the trace, from the launch's arrival at the cores, such as 10..12.5 [default: all]
-    #[arg(long, value_name = "a..b", requires = "folder")]
-    pub(crate) trace_window: Option<TraceWindow>,
-}
-
-/// `a..b` in microseconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TraceWindow(pub(crate) Window);
-
-impl FromStr for TraceWindow {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("'{text}': expected microseconds a..b, such as 10..12.5");
-        // In nanoseconds; a week is far more than any run.
-        let number = |text: &str| match text.trim().parse::<f64>() {
-            Ok(us) if (0.0..1e12).contains(&us) => Ok((us * 1000.0).round() as u64),
-            _ => Err(expected()),
-        };
-        let (from, to) = text.split_once("..").ok_or_else(expected)?;
-        let (from, to) = (number(from)?, number(to)?);
-        if from > to { Err(expected()) } else { Ok(Self(Window { from, to })) }
-    }
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
 }
 
 /// Options of `sanitize`.
@@ -134,6 +106,7 @@ Examples:
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --product all
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --set clock=1650 --vary tile_rows=8..56:8
+  ubtile sim max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112 --output out --trace-format perfetto
   ubtile sim im2col-backward --in in.npz --out out.npz --input-size 56,56 --kernel-size 3,3 --cores 8";
 
 /// Options of `compare`.
@@ -148,6 +121,9 @@ pub(crate) struct CompareArgs {
     /// How much longer than A, in percent, B may take
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub(crate) threshold: f64,
+    /// Also write report.json and report.txt to that folder
+    #[arg(long = "output", value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
@@ -155,7 +131,7 @@ Examples:
   ubtile sim --program old.tile --format json > old.json
   ubtile sim --program new.tile --format json > new.json
   ubtile compare old.json new.json
-  ubtile compare OPPROF_20260801_ABC new.json --threshold 15
+  ubtile compare OPPROF_20260801_ABC new.json --threshold 15 --output diff
 
 Exit code 5 when B takes longer than A by more than the threshold.";
 

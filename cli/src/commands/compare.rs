@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use ubtile_sim::report::Folder;
 
 use crate::args::CompareArgs;
 use crate::error::Error;
@@ -69,6 +70,12 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
         regression,
         differences: differences.into_iter().filter(|d| d.before.is_some() || d.after.is_some()).collect(),
     };
+    if let Some(folder) = &args.folder {
+        let files = Folder::create(folder)?;
+        files.text("report.json", &output::json(&report)?)?;
+        files.text("report.txt", &report.text())?;
+        files.keep()?;
+    }
     output::print(format, &report)?;
     if regression {
         let longer = 100.0 * (is / was - 1.0);

@@ -11,11 +11,10 @@ mod text;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use ubtile_sim::report::workspace_chart;
+use ubtile_sim::report::{Folder, workspace_chart};
 
 use crate::args::{Attributes, PlaceArgs, PlanArgs, Products};
 use crate::error::Error;
-use crate::files;
 use crate::output::{self, Format, Report};
 use crate::place::{Place, Settings};
 use crate::problem::Known;
@@ -23,7 +22,7 @@ use crate::progress::Progress;
 use crate::threads::Threads;
 
 pub(crate) use calls::run as run_calls;
-pub(crate) use make::native;
+pub(crate) use make::{make, native};
 pub(crate) use means::on_ai_core;
 pub(crate) use report::{Plan, count_tiles};
 
@@ -91,7 +90,9 @@ fn save(folder: &Path, plans: &[Plan], compare: bool) -> Result<(), Error> {
         [plan] if !compare => (output::json(plan)?, plan.text()),
         plans => (output::json_all(plans)?, text::comparison(plans)),
     };
-    let mut texts = vec![("plan.json".to_owned(), json), ("plan.txt".to_owned(), text)];
+    let files = Folder::create(folder)?;
+    files.text("plan.json", &json)?;
+    files.text("plan.txt", &text)?;
     for plan in plans {
         let value = output::value(plan)?;
         if let Some(chart) = workspace_chart(&value) {
@@ -99,8 +100,8 @@ fn save(folder: &Path, plans: &[Plan], compare: bool) -> Result<(), Error> {
                 (Some(product), true) => format!("workspace-{product}.svg"),
                 _ => "workspace.svg".to_owned(),
             };
-            texts.push((name, chart));
+            files.text(&name, &chart)?;
         }
     }
-    files::write_all(folder, &texts)
+    Ok(files.keep()?)
 }

@@ -4,19 +4,18 @@ mod case;
 mod on_product;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
 use ubtile_kernels::Level;
+use ubtile_sim::report::Folder;
 use ubtile_testkit::{Data, compare, problems};
 use ubtile_tiling::{Operator, PlanOptions, Problem, Product, TargetSpec, TensorSlot};
 
 use crate::commands::plan::count_tiles;
 use crate::compute::compute;
 use crate::error::Error;
-use crate::files::Folder;
 use crate::output::{self, Format, Report, sizes};
 use crate::progress::Progress;
 use crate::threads::Threads;
@@ -64,7 +63,7 @@ pub(crate) fn run(folder: Option<&Path>, format: Format) -> Result<(), Error> {
     let tour = Tour { level: level.name(), threads: threads.0.get(), operators };
     if let Some(path) = folder {
         let (report, folder) = (output::json(&tour)?, Folder::create(path)?);
-        folder.write("report.json", |to| to.write_all(report.as_bytes()))?;
+        folder.text("report.json", &report)?;
         folder.keep()?;
     }
     output::print(format, &tour)?;

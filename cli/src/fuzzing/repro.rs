@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use ubtile_sim::report::Folder;
 
 use super::document::Document;
 use super::{Case, Finding};
 use crate::error::Error;
-use crate::files;
 
 const SCHEMA: &str = "ubtile.repro.v1";
 
@@ -61,7 +61,9 @@ impl Repro {
         let name = format!("{}-{}-{}.repro.json", self.document.operator(), self.failure.kind, self.found.seed);
         let json = serde_json::to_string_pretty(self).map_err(|e| Error::file(folder, e))?;
         let path = folder.join(&name);
-        files::write_all(folder, &[(name, json + "\n")])?;
+        let files = Folder::create(folder)?;
+        files.text(&name, &(json + "\n"))?;
+        files.keep()?;
         Ok(path)
     }
 

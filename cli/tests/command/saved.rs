@@ -38,6 +38,10 @@ fn a_run_is_saved_as_it_is_printed() {
     assert!(page.contains(
         "<code id=\"command\">ubtile sim --program add.tile --output out --trace-cores 1 --format json</code>"
     ));
+    let text = fs::read_to_string(folder.join("out/report.txt")).unwrap();
+    assert_eq!(text, ok(folder, "sim --program add.tile"));
+    // The tables and the trace name its lines.
+    assert_eq!(fs::read(folder.join("out/add.tile")).unwrap(), fs::read(folder.join("add.tile")).unwrap());
     let profile = profile(&folder.join("out"));
     let expected = [
         "ArithmeticUtilization.csv",
@@ -85,7 +89,7 @@ fn files_replace_what_an_earlier_run_left() {
     ok(folder, "sim --program add.tile --output out --trace-window 1..2.5");
     assert_eq!(fs::read_to_string(folder.join("out/mine.txt")).unwrap(), "mine");
     assert!(!profile.join("old.csv").exists());
-    assert_eq!(names(&folder.join("out")).len(), 4);
+    assert_eq!(names(&folder.join("out")).len(), 6);
     assert_eq!(names(folder), ["add.tile", "out"]);
 }
 
@@ -100,6 +104,117 @@ fn nothing_is_written_when_something_is_wrong() {
         fails(folder, &format!("sim --program add.tile --output out {wrong}"), 2);
     }
     fails(folder, "sim --program add.tile --trace-cores 1", 2);
-    fails(folder, "sim --program add.tile --output add.tile", 3);
+    let line = fails(folder, "sim --program add.tile --output add.tile", 3);
+    assert!(line.contains("add.tile: is no folder"), "{line}");
     assert_eq!(names(folder), ["add.tile"]);
+}
+
+#[test]
+fn long_runs_have_a_short_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let many = "cores 1\nub a: 256\nfor i in 0..600000 {\n  adds.f32 a[0], a[0], 1.0 repeat 1\n}\n";
+    fs::write(folder.join("add.tile"), many).unwrap();
+    let simulator = |out: &str| profile(&folder.join(out)).join("simulator");
+    // 1.2 million events.
+    ok(folder, "sim --program add.tile --output long");
+    assert_eq!(names(&simulator("long")), ["core0.veccore0", "trace.pftrace"]);
+    ok(folder, "sim --program add.tile --output part --trace-window 100..110");
+    assert_eq!(names(&simulator("part")), ["core0.veccore0", "trace.json"]);
+    ok(folder, "sim --program add.tile --output part --trace-window 100..110 --trace-format perfetto");
+    assert_eq!(names(&simulator("part")), ["core0.veccore0", "trace.pftrace"]);
+}
+
+#[test]
+fn comparisons_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    program(folder);
+    ok(folder, "sim --program add.tile --output slow --set clock=900");
+    ok(folder, "sim --program add.tile --output fast");
+    let printed = json(folder, "compare slow/report.json fast/report.json --output better");
+    let saved = fs::read_to_string(folder.join("better/report.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&saved).unwrap(), printed);
+    // What is slower is saved too, and then an error.
+    super::output(folder, "compare fast/report.json slow/report.json --output worse");
+    let text = fs::read_to_string(folder.join("worse/report.txt")).unwrap();
+    assert!(text.contains("| task_us"), "{text}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_under_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let long = "cores 1\nub a: 256\nfor i in 0..60000000 {\n  adds.f32 a[0], a[0], 1.0 repeat 1\n}\n";
+    fs::write(folder.join("add.tile"), long).unwrap();
+    let mut child = super::ubtile(folder, "sim --program add.tile --output out").spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while names(folder).len() < 2 {
+        assert!(begun.elapsed().as_secs() < 60, "nothing is written");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("out").exists());
+}
+
+const UNPOOL: &str = "max-unpool2d-backward --shape self=2,8,6,6 --output-size 12,12 --dtype f16";
+
+#[test]
+fn an_operators_program_is_saved_with_its_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let printed = json(folder, &format!("sim {UNPOOL} --output out"));
+    let read = |path: &str| -> Value { serde_json::from_slice(&fs::read(folder.join(path)).unwrap()).unwrap() };
+    assert_eq!(read("out/report.json"), printed);
+    let files = names(&folder.join("out"));
+    let [profile, rest @ ..] = files.as_slice() else { panic!("{files:?}") };
+    assert!(profile.starts_with("OPPROF_max-unpool2d-backward_"), "{profile}");
+    assert_eq!(rest, ["max-unpool2d-backward.tile", "report.html", "report.json", "report.txt"]);
+    // The text is the program.
+    let again = json(folder, "sim --program out/max-unpool2d-backward.tile");
+    assert_eq!((&again["cycles"], &again["gm_read_bytes"]), (&printed["cycles"], &printed["gm_read_bytes"]));
+    // What reads profilers' lists knows the call.
+    let trace = fs::read_to_string(folder.join("out").join(profile).join("simulator/trace.json")).unwrap();
+    assert!(trace.contains("\"code\":\"max-unpool2d-backward.tile:"));
+
+    // Where the device's CPU computes, there is nothing but the report.
+    let printed = json(
+        folder,
+        "sim replication-pad2d-backward --shape grad_output=2,8,8 --padding 1,1,1,1 --dtype f64 --output cpu",
+    );
+    assert_eq!(read("cpu/report.json"), printed);
+    assert_eq!(names(&folder.join("cpu")), ["report.json", "report.txt"]);
+}
+
+#[test]
+fn runs_side_by_side_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    program(folder);
+    let saved = |out: &str, args: &str| -> Value {
+        let printed = ok(folder, &format!("{args} --output {out} --format json"));
+        let report = fs::read_to_string(folder.join(out).join("report.json")).unwrap();
+        assert_eq!(report, printed, "{args}");
+        let text = fs::read_to_string(folder.join(out).join("report.txt")).unwrap();
+        assert_eq!(text, ok(folder, args), "{args}");
+        serde_json::from_str(&report).unwrap()
+    };
+    let series = saved("series", "sim --program add.tile --vary clock=1000..1800:400");
+    assert_eq!(series.as_array().unwrap().len(), 3);
+    assert_eq!(names(&folder.join("series")), ["report.json", "report.txt"]);
+    let cores = saved("cores", &format!("sim {UNPOOL} --vary cores=1..2"));
+    assert_eq!(cores.as_array().unwrap().len(), 2);
+    let all = saved("all", &format!("sim {UNPOOL} --product all"));
+    for run in all.as_array().unwrap() {
+        let files = folder.join("all").join(run["product"].as_str().unwrap());
+        // Those that were refused have no time and no folder, or one that says why.
+        let timed = run["task_us"].is_f64();
+        assert_eq!(files.join("max-unpool2d-backward.tile").exists(), timed, "{run}");
+        if timed {
+            let own: Value = serde_json::from_slice(&fs::read(files.join("report.json")).unwrap()).unwrap();
+            assert_eq!(&own, run);
+        }
+    }
+    fails(folder, "sim --program add.tile --vary clock=1000..1800:400 --output x --trace-cores 0", 2);
 }

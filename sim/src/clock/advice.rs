@@ -1,5 +1,6 @@
 //! What would make a program faster, by trying it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::product::Soc;
@@ -11,7 +12,7 @@ use super::report::Timing;
 use super::{ClockError, changed};
 
 /// A change, and what it would bring.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
     /// The change.
     pub change: Change,

@@ -1,5 +1,6 @@
 //! The numbers of a product that the clock needs, in ticks, with their evidence.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::product::{Bytes, Fact, Grade, Rate, Soc, Unknown};
@@ -9,7 +10,7 @@ use super::tick::{PerByte, Tick, cycles, nanoseconds};
 use super::vector::Vectors;
 
 /// A number that a result rests on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Evidence {
     /// Its name in product files.
     pub key: String,
@@ -20,7 +21,7 @@ pub struct Evidence {
 }
 
 /// What would be different: each makes one thing cost nothing, or less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Loads arrive at once, as when they are asked for early enough.

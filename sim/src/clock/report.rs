@@ -1,5 +1,6 @@
 //! What came out of a run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::product::Grade;
@@ -10,7 +11,7 @@ use super::machine::{Options, Ran, Start};
 use super::tick::{CYCLE, PerByte, Tick, whole_cycles};
 
 /// What keeps a program from being faster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "they are their names")]
 pub enum Bound {
@@ -45,7 +46,7 @@ impl Bound {
 }
 
 /// A pipe, as a mean over the cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct PipeTime {
     /// Cycles in which it was busy; of copies, from the start to the last byte's arrival, what overlaps counted once.
     pub busy_cycles: f64,
@@ -58,7 +59,7 @@ pub struct PipeTime {
 }
 
 /// All pipes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 #[expect(missing_docs, reason = "they are their names")]
 pub struct Pipes {
     pub vector: PipeTime,
@@ -68,7 +69,7 @@ pub struct Pipes {
 }
 
 /// A memory that the cores share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Pool {
     /// Bytes through it.
     pub bytes: u64,
@@ -81,7 +82,7 @@ pub struct Pool {
 }
 
 /// How much longer than the least time that the work of the program takes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Roofline {
     /// The least time of the busiest resource.
     pub us: f64,
@@ -94,7 +95,7 @@ pub struct Roofline {
 }
 
 /// The least time that a resource needs for the work of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Limit {
     /// The resource.
     pub by: Bound,
@@ -105,7 +106,7 @@ pub struct Limit {
 }
 
 /// Addition in global memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Collisions {
     /// Pieces of stores that had to wait for another one to the same place.
     pub count: u64,
@@ -114,7 +115,7 @@ pub struct Collisions {
 }
 
 /// How long a program takes, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Timing {
     /// From the launch to the end of the last core.
     pub task_us: f64,

@@ -1,5 +1,6 @@
 //! Several runs that differ in their seed alone.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::product::Soc;
@@ -13,7 +14,7 @@ use super::{ClockError, simulate};
 pub const SEEDS: u64 = 8;
 
 /// A number over several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     /// The mean.
     pub mean: f64,

@@ -2,16 +2,17 @@
 //!
 //! It is written while the program runs and needs no more memory than flags that are set and not yet waited for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use serde_json::json;
 
 use crate::clock::{Event, Profile};
-use crate::program::{Action, FlagAt, Pipe};
+use crate::program::{Action, Pipe};
 
 use super::executed::{address, mnemonic};
+use super::pairs::Pairs;
 use super::{Executed, Lanes};
 
 /// What MindStudio Insight looks for in front of the first bracket.
@@ -30,9 +31,9 @@ impl Window {
     /// Everything.
     pub const ALL: Self = Self { from: 0, to: u64::MAX };
 
-    /// Whether it has some of a time in picoseconds.
-    pub(super) const fn shows(&self, start: u64, end: u64) -> bool {
-        end / 1000 >= self.from && start / 1000 <= self.to
+    /// Whether it has some of a time in ticks.
+    pub(super) fn shows(&self, start: u64, end: u64, mhz: u32) -> bool {
+        picoseconds(end, mhz) / 1000 >= self.from && picoseconds(start, mhz) / 1000 <= self.to
     }
 }
 
@@ -59,7 +60,7 @@ struct Shown {
     /// Bytes that came, and that went.
     moved: [u64; 2],
     /// When flags were set that nobody has waited for; `None` where that is not shown.
-    set: BTreeMap<FlagAt, VecDeque<Option<Us>>>,
+    set: Pairs<Option<Us>>,
 }
 
 /// Microseconds from picoseconds, with all digits: a float would lose some in long runs.
@@ -87,7 +88,7 @@ impl<W: Write> Trace<W> {
         };
         let shown = |&core: &u32| {
             let name = json!(lanes.core(core)).to_string();
-            (core, Shown { name, moved: [0; 2], set: BTreeMap::new() })
+            (core, Shown { name, moved: [0; 2], set: Pairs::default() })
         };
         let nodes = executed.lines().enumerate().map(node).collect();
         let cores = cores.iter().map(shown).collect();
@@ -126,17 +127,14 @@ impl<W: Write> Trace<W> {
     pub fn add(&mut self, event: &Event<'_>) {
         let Some(shown) = self.cores.get_mut(&event.core) else { return };
         let [start, end] = [event.start, event.end].map(|ticks| picoseconds(ticks, self.mhz));
-        let inside = self.window.shows(start, end);
+        let inside = self.window.shows(event.start, event.end, self.mhz);
         // Flags are followed outside of the window too, or those inside would find the wrong partner.
         let pair = match event.step.action {
             Action::SetFlag(flag) => {
-                shown.set.entry(flag).or_default().push_back(inside.then_some(Us(end)));
+                shown.set.set(flag, inside.then_some(Us(end)));
                 None
             }
-            Action::WaitFlag(flag) => {
-                let set = shown.set.get_mut(&flag).and_then(VecDeque::pop_front).flatten();
-                set.map(|at| (Lanes::pipe(flag.from), at))
-            }
+            Action::WaitFlag(flag) => shown.set.wait(flag).flatten().map(|at| (Lanes::pipe(flag.from), at)),
             _ => None,
         };
         if let Action::Transfer(transfer) = &event.step.action {

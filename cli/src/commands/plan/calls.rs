@@ -2,12 +2,12 @@
 
 use clap::Parser;
 use serde::Serialize;
+use ubtile_sim::report::Folder;
 
 use super::make::make;
 use super::report::Plan;
 use crate::args::{CallsArgs, Cli, Command, Products};
 use crate::error::Error;
-use crate::files;
 use crate::op_summary::{Call, Summary};
 use crate::output::{self, Format, Report};
 use crate::place::Place;
@@ -64,8 +64,10 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
     let soc = if let Place::Soc(on) = &place { Some(on.soc.name().into()) } else { None };
     let report = Calls { soc, skipped_rows: summary.skipped_rows, calls };
     if let Some(folder) = &args.output {
-        let texts = [("plan.json".to_owned(), output::json(&report)?), ("plan.txt".to_owned(), report.text())];
-        files::write_all(folder, &texts)?;
+        let files = Folder::create(folder)?;
+        files.text("plan.json", &output::json(&report)?)?;
+        files.text("plan.txt", &report.text())?;
+        files.keep()?;
     }
     output::print(format, &report)
 }

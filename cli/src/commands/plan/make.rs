@@ -13,7 +13,7 @@ use crate::place::{OnSoc, Place, Settings, host_rules};
 use crate::problem::{Known, problem};
 
 /// Plans a problem on a machine. With `compare`, a machine that does not take it is a result, not an error.
-pub(super) fn make(
+pub(crate) fn make(
     attributes: &Attributes,
     known: &Known,
     place: &Place,

@@ -2,14 +2,19 @@
 
 use std::num::NonZeroUsize;
 
-use ubtile_sim::clock::{Options, simulate};
+use ubtile_sim::clock::{ClockError, Options, simulate};
+use ubtile_sim::product::Soc;
+use ubtile_sim::program::Program;
+use ubtile_sim::report::Folder;
+use ubtile_sim::text;
 
 use super::report::{Sim, by_product, by_value};
+use super::saved::{self, Run};
 use super::timing::{each, measure};
 use crate::args::{Attributes, Named, PlaceArgs, Products, Range, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};
-use crate::output::{self, Format};
+use crate::output::{self, Format, Report as _};
 use crate::place::Place;
 use crate::problem::Known;
 use crate::progress::Progress;
@@ -18,27 +23,37 @@ use crate::progress::Progress;
 pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
     let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
     let place = &args.lowered.place;
-    let job = Job { attributes, known: &known, seed: args.seed };
-    match (&args.vary, place.product) {
+    let job = Job { attributes, known: &known, args };
+    let folder = saved::begin(args.save.folder.as_deref())?;
+    let (points, text) = match (&args.vary, place.product) {
         (Some(_), Some(Products::All)) => {
-            Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()))
+            return Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()));
         }
         (Some(vary), _) => {
             let points = job.varied(place, vary)?;
-            output::print_all(format, &points, &by_value(&vary.name, &points))
+            let text = by_value(&vary.name, &points);
+            (points, text)
         }
         (None, Some(Products::All)) => {
-            let points = job.of_every_product(place)?;
-            output::print_all(format, &points, &by_product(attributes.operator().name(), &points))
+            let points = job.of_every_product(place, folder.as_ref())?;
+            let text = by_product(attributes.operator().name(), &points);
+            (points, text)
         }
-        (None, _) => output::print(format, &job.single(place)?),
-    }
+        (None, _) => {
+            let report = job.single(place, folder.as_ref())?;
+            saved::keep(folder)?;
+            return output::print(format, &report);
+        }
+    };
+    folder.as_ref().map_or(Ok(()), |folder| saved::write_all(folder, &points, &text))?;
+    saved::keep(folder)?;
+    output::print_all(format, &points, &text)
 }
 
 struct Job<'a> {
     attributes: &'a Attributes,
     known: &'a Known,
-    seed: u64,
+    args: &'a SimOperatorArgs,
 }
 
 impl Job<'_> {
@@ -52,27 +67,56 @@ impl Job<'_> {
 
     /// What a run needs beside the program, and what its report says without a time.
     fn outline(&self, lowered: &Lowered) -> (Options, Sim) {
-        let options = Options { seed: self.seed, start: lowered.start, ..Options::default() };
+        let options = Options { seed: self.args.seed, start: lowered.start, ..Options::default() };
         (options, Sim::of_operator(self.name(), lowered))
     }
 
-    fn single(&self, place: &PlaceArgs) -> Result<Sim, Error> {
-        let _progress = Progress::new(format!("timing {}", self.name()));
+    fn failed(&self, program: &Program, error: &ClockError) -> Error {
+        Error::Unusable(format!("{}: {}", self.name(), error.describe(program)))
+    }
+
+    fn single(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Sim, Error> {
         let lowered = self.lower(place, false)?;
-        let (options, report) = self.outline(&lowered);
-        let Ok(Made { program, .. }) = &lowered.made else { return Ok(report) };
-        let measured = measure((program, &lowered.soc, &options), report);
-        measured.map_err(|e| Error::Unusable(format!("{}: {}", self.name(), e.describe(program))))
+        let (options, mut report) = self.outline(&lowered);
+        if let Ok(Made { program, .. }) = &lowered.made {
+            let _progress = Progress::new(format!("timing {}", self.name()));
+            let measured = measure((program, &lowered.soc, &options), report);
+            report = measured.map_err(|e| self.failed(program, &e))?;
+        }
+        folder.map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
+        Ok(report)
+    }
+
+    /// Writes what other programs open; where there is no run, why.
+    fn save(&self, to: (&Folder, &str), place: &PlaceArgs, lowered: &Lowered, report: &Sim) -> Result<(), Error> {
+        let (folder, prefix) = to;
+        let Ok(Made { program, .. }) = &lowered.made else {
+            folder.text(&format!("{prefix}report.json"), &output::json(report)?)?;
+            folder.text(&format!("{prefix}report.txt"), &report.text())?;
+            return Ok(());
+        };
+        // Its text has lines that tables and traces can name.
+        let text = text::print(program.source());
+        let (program, _) = text::parse(&text, &lowered.soc).map_err(|e| Error::Unusable(e.to_string()))?;
+        let (options, _) = self.outline(lowered);
+        let plan = Lowered::plan(self.attributes, self.known, place)?;
+        let plan = output::value(&plan)?;
+        let (soc, usual) = (&lowered.soc, &Soc::builtin(lowered.soc.name()).unwrap_or_else(|_| lowered.soc.clone()));
+        let (options, plan) = (&options, Some(&plan));
+        let run = Run { program: &program, text: &text, name: self.name(), soc, usual, options, plan };
+        run.write((&self.args.save, folder, prefix), report, |e| self.failed(&program, e))
     }
 
     /// One run of one seed.
-    fn point(&self, place: &PlaceArgs, compare: bool) -> Result<Sim, Error> {
+    fn point(&self, place: &PlaceArgs, compare: bool, folder: Option<&Folder>) -> Result<Sim, Error> {
         let lowered = self.lower(place, compare)?;
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
             let timing = simulate(program, &lowered.soc, &options);
-            report.timing =
-                Some(timing.map_err(|e| Error::Unusable(format!("{}: {}", self.name(), e.describe(program))))?);
+            report.timing = Some(timing.map_err(|e| self.failed(program, &e))?);
+        }
+        if let Some(folder) = folder {
+            self.save((folder, &format!("{}/", lowered.product)), place, &lowered, &report)?;
         }
         Ok(report)
     }
@@ -86,7 +130,7 @@ impl Job<'_> {
             &values,
             |value| format!("{name} = {value}"),
             |&value| {
-                let run = set(place, name, value).and_then(|place| self.point(&place, false));
+                let run = set(place, name, value).and_then(|place| self.point(&place, false, None));
                 let mut point = refusals.or(run, || Ok(Sim::of_operator(self.name(), &usual)))?;
                 point.vary = Some((name.clone(), value));
                 Ok(point)
@@ -96,7 +140,7 @@ impl Job<'_> {
     }
 
     /// A run on the usual SoC of each product line, or why there is none; an error if there is none at all.
-    fn of_every_product(&self, place: &PlaceArgs) -> Result<Vec<Sim>, Error> {
+    fn of_every_product(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Vec<Sim>, Error> {
         let lines: Vec<_> = Place::lines(place)?.collect();
         let label = |line: &Products| match line {
             Products::One(product) => format!("{} on {product}", self.name()),
@@ -105,7 +149,7 @@ impl Job<'_> {
         let mut refusals = Refusals::default();
         let points = each(&lines, label, |&line| {
             let product = Some(line);
-            let run = self.point(&PlaceArgs { product, ..place.clone() }, true);
+            let run = self.point(&PlaceArgs { product, ..place.clone() }, true, folder);
             refusals.or(run, || {
                 // The same without what cannot be there.
                 let plain = PlaceArgs { product, cores: None, set: Vec::new(), ..place.clone() };

@@ -1,110 +1,85 @@
-//! The files of a timed run: its report, and what people's other programs open.
+//! The files of timed runs: their reports, and what people's other programs open.
 
-use std::io::{self, Write as _, stderr};
+use std::io::{Write as _, stderr};
 use std::path::Path;
 
 use serde_json::Value;
-use ubtile_sim::clock::{ClockError, Options, profile};
+use ubtile_sim::clock::{ClockError, Options};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{
-    Described, Executed, Gathered, Lanes, Profiler, Recorder, TABLES, Trace, Window, Work, shown_cores, simulation,
-};
+use ubtile_sim::report::{Folder, SaveError, Saved, TraceFormat, Traced};
 
-use crate::args::{SimArgs, TraceWindow};
+use super::report::Sim;
+use crate::args::SaveArgs;
 use crate::error::Error;
-use crate::files::Folder;
 use crate::invocation;
+use crate::output::{self, Report as _};
 use crate::progress::Progress;
 
 /// A run that is saved.
-pub(super) struct Saved<'a> {
-    /// Where the program is.
-    pub(super) path: &'a Path,
+pub(super) struct Run<'a> {
     pub(super) program: &'a Program,
+    pub(super) text: &'a str,
+    /// The operator, or the program's file without what is behind the point.
+    pub(super) name: &'a str,
     /// The product as it was set.
     pub(super) soc: &'a Soc,
     /// The product as it is.
     pub(super) usual: &'a Soc,
     pub(super) options: &'a Options,
-    pub(super) args: &'a SimArgs,
+    /// The JSON of the plan that it follows.
+    pub(super) plan: Option<&'a Value>,
 }
 
-/// What MindStudio Insight opens.
-const MOST: u64 = 1 << 30;
-
-impl Saved<'_> {
-    /// Writes all files, or none.
+impl Run<'_> {
+    /// Writes all files of it, under a prefix that is empty or ends with `/`.
     pub(super) fn write(
         &self,
-        report: &str,
-        value: &Value,
-        model: &str,
-        folder: &Path,
-        failed: impl Fn(ClockError) -> Error,
+        (args, folder, prefix): (&SaveArgs, &Folder, &str),
+        report: &Sim,
+        failed: impl Fn(&ClockError) -> Error,
     ) -> Result<(), Error> {
-        let Self { program, soc, options, .. } = *self;
-        let lanes = Lanes::of(soc);
-        let cores = program.source().cores;
-        let wanted = self.args.trace_cores.as_ref().map(|list| list.0.clone());
-        if let Some(core) = wanted.iter().flatten().find(|core| **core >= cores) {
+        let Run { program, text, name, soc, usual, options, plan } = *self;
+        let (cores, trace) = (program.source().cores, args.trace());
+        if let Some(core) = trace.cores.iter().flatten().find(|core| **core >= cores) {
             return Err(Error::Usage(format!("--trace-cores {core}: the program has cores 0 to {}", cores - 1)));
         }
-        let _progress = Progress::new(format!("writing {}", folder.display()));
-        let staged = Folder::create(folder)?;
-        staged.write("report.json", |to| to.write_all(report.as_bytes()))?;
-
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let executed = Executed::new(program, &file);
-        let mut gathered = Gathered::new(cores);
-        let run = profile(program, soc, options, &mut |event| gathered.add(event)).map_err(&failed)?;
-        let rated_mhz = self.usual.clock.core_mhz.get().ok().map(|mhz| mhz.get());
-        let described = Described { name: &name, rated_mhz };
-        let tables = Profiler { program, lanes, profile: &run, gathered: &gathered, described };
-        let root = format!("OPPROF_{name}_{model}");
-        for table in TABLES {
-            let suffix = if table == "op_summary" { format!("_{name}") } else { String::new() };
-            staged.write(&format!("{root}/{table}{suffix}.csv"), |to| tables.write(table, to))?;
-        }
-        for core in &run.cores {
-            let Some(counted) = gathered.cores.get(core.core as usize) else { continue };
-            let of = lanes.core(core.core);
-            let path = format!("{root}/simulator/{of}/{of}");
-            staged.write(&format!("{path}_instr_exe.csv"), |to| executed.instructions(counted, &run, to))?;
-            staged.write(&format!("{path}_code_exe.csv"), |to| executed.code(counted, &run, to))?;
-        }
-
-        let mut recorder = Recorder::new(&shown_cores(&run));
-        let shown = wanted.unwrap_or_else(|| run.classes());
-        let window = self.args.trace_window.map_or(Window::ALL, |TraceWindow(window)| window);
-        let mut halted = None;
-        let mut size = 0;
-        staged.write(&format!("{root}/simulator/trace.json"), |to| {
-            let mut trace = Trace::new(&mut *to, &executed, lanes, run.mhz, &shown, window);
-            halted = profile(program, soc, options, &mut |event| {
-                trace.add(event);
-                recorder.add(event);
-            })
-            .err();
-            trace.finish()?;
-            size = to.get_ref().metadata()?.len();
-            Ok::<_, io::Error>(())
+        let _progress = Progress::new(format!("writing {}", folder.path().display()));
+        folder.text(&format!("{prefix}report.txt"), &report.text())?;
+        let rated_mhz = usual.clock.core_mhz.get().ok().map(|mhz| mhz.get());
+        let command = &invocation::command();
+        let saved = Saved { program, text, name, soc, rated_mhz, options, trace: &trace, plan, command };
+        let written = saved.write(folder, prefix, &output::envelope(report));
+        let Traced { format, bytes } = written.map_err(|error| match error {
+            SaveError::Clock(error) => failed(&error),
+            SaveError::NotWritten(error) => error.into(),
         })?;
-        if let Some(halt) = halted {
-            return Err(failed(halt));
-        }
-        let recorded = recorder.finish(&executed, lanes, &run, &Work::of(&gathered, soc));
-        let page = simulation(value, &recorded, None, &invocation::command());
-        staged.write("report.html", |to| to.write_all(page.as_bytes()))?;
-        if size > MOST {
+        if format == TraceFormat::Json && bytes > Traced::MOST_JSON_BYTES {
             // Nothing is left to do when stderr is closed.
             let _ = writeln!(
                 stderr(),
-                "warning: trace.json has {size} bytes, and MindStudio Insight opens no more than {MOST}: \
-                 --trace-window and --trace-cores make it smaller"
+                "warning: trace.json has {bytes} bytes, and MindStudio Insight opens no more than {}: \
+                 --trace-window and --trace-cores make it smaller",
+                Traced::MOST_JSON_BYTES
             );
         }
-        staged.keep()
+        Ok(())
     }
+}
+
+/// Writes reports side by side, and their comparison.
+pub(super) fn write_all(folder: &Folder, reports: &[Sim], comparison: &str) -> Result<(), Error> {
+    folder.text("report.json", &output::json_all(reports)?)?;
+    folder.text("report.txt", comparison)?;
+    Ok(())
+}
+
+/// Begins a folder where one is asked for.
+pub(super) fn begin(path: Option<&Path>) -> Result<Option<Folder>, Error> {
+    Ok(path.map(Folder::create).transpose()?)
+}
+
+/// Ends it.
+pub(super) fn keep(folder: Option<Folder>) -> Result<(), Error> {
+    Ok(folder.map_or(Ok(()), Folder::keep)?)
 }

@@ -8,10 +8,11 @@ use std::time::Instant;
 use ubtile_sim::clock::{ClockError, Options, advise, series, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
+use ubtile_sim::report::Folder;
 use ubtile_sim::text;
 
 use super::report::{Sim, by_value};
-use super::saved::Saved;
+use super::saved::{self, Run};
 use crate::args::SimArgs;
 use crate::error::Error;
 use crate::output::{self, Format};
@@ -31,14 +32,18 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let job = Job { path: args.program.path(), text: &text, soc: &soc, args };
     let Some(vary) = &args.vary else {
         let report = job.single()?;
-        if let Some(folder) = &args.folder {
-            job.save(&report, folder)?;
-        }
+        let folder = saved::begin(args.save.folder.as_deref())?;
+        folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
+        saved::keep(folder)?;
         return output::print(format, &report);
     };
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
-    output::print_all(format, &points, &by_value(&vary.name, &points))
+    let text = by_value(&vary.name, &points);
+    let folder = saved::begin(args.save.folder.as_deref())?;
+    folder.as_ref().map_or(Ok(()), |folder| saved::write_all(folder, &points, &text))?;
+    saved::keep(folder)?;
+    output::print_all(format, &points, &text)
 }
 
 /// Times a program, and says what would help; with other seeds too, where they matter.
@@ -83,7 +88,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// The program and the product with what was set, and with what is varied.
-    fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Program, Soc, Options), Error> {
+    fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Program, String, Soc, Options), Error> {
         let mut settings = Settings::default();
         for setting in &self.args.set {
             settings.add(&setting.name, &setting.value, self.text)?;
@@ -95,7 +100,7 @@ impl Job<'_> {
         let text = text_with(self.text, &settings.constants);
         let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(self.path, e))?;
         let options = Options { seed: self.args.seed, start: settings.start, ..Options::default() };
-        Ok((program, soc, options))
+        Ok((program, text, soc, options))
     }
 
     fn failed(&self, program: &Program, error: &ClockError) -> Error {
@@ -104,23 +109,17 @@ impl Job<'_> {
 
     fn single(&self) -> Result<Sim, Error> {
         let _progress = Progress::new(format!("timing {}", self.path.display()));
-        let (program, soc, options) = self.prepare(None)?;
+        let (program, _, soc, options) = self.prepare(None)?;
         measure((&program, &soc, &options), Sim::of_program(self.path, &soc)).map_err(|e| self.failed(&program, &e))
     }
 
     /// Writes what other programs open.
-    fn save(&self, report: &Sim, folder: &Path) -> Result<(), Error> {
-        let (program, soc, options) = self.prepare(None)?;
-        let failed = |e: ClockError| self.failed(&program, &e);
-        let run = Saved {
-            path: self.path,
-            program: &program,
-            soc: &soc,
-            usual: self.soc,
-            options: &options,
-            args: self.args,
-        };
-        run.write(&output::json(report)?, &output::value(report)?, &report.model_hash, folder, failed)
+    fn save(&self, folder: &Folder, report: &Sim) -> Result<(), Error> {
+        let (program, text, soc, options) = self.prepare(None)?;
+        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let (soc, options) = (&soc, &options);
+        let run = Run { program: &program, text: &text, name: &name, soc, usual: self.soc, options, plan: None };
+        run.write((&self.args.save, folder, ""), report, |e| self.failed(&program, e))
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {
@@ -128,7 +127,7 @@ impl Job<'_> {
             values,
             |value| format!("{name} = {value}"),
             |&value| {
-                let (program, soc, options) = self.prepare(Some((name, value)))?;
+                let (program, _, soc, options) = self.prepare(Some((name, value)))?;
                 let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
                 let mut point = Sim::of_program(self.path, &soc);
                 (point.vary, point.timing) = (Some((name.into(), value)), Some(timing));

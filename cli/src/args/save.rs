@@ -1,0 +1,71 @@
+//! Where the files of a timed run go, and what is in its trace.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use ubtile_sim::report::{TraceFormat, TraceOptions, Window};
+
+use super::values::List;
+
+/// Options that save a timed run.
+#[derive(Args, Debug)]
+pub(crate) struct SaveArgs {
+    /// A folder, made if it is not there, for report.json and report.txt, and for what other programs open: NAME.tile, the program's
+    /// text; OPPROF_*, with the tables of the vendor's profiler and with simulator/trace.json for MindStudio Insight, Perfetto and
+    /// chrome://tracing. With --product all, a folder of these for each product; with --vary, the reports alone
+    #[arg(long = "output", value_name = "DIR", conflicts_with = "output")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Cores of the trace, such as 0,7 [default: of cores that do as much as each other, the first one]
+    #[arg(long, value_name = "LIST", requires = "folder", conflicts_with = "vary")]
+    trace_cores: Option<List<u32>>,
+    /// Microseconds of the trace, from the launch's arrival at the cores, such as 10..12.5 [default: all]
+    #[arg(long, value_name = "a..b", requires = "folder", conflicts_with = "vary")]
+    trace_window: Option<TraceWindow>,
+    /// What the trace is written as [default: json, perfetto above a million events]
+    #[arg(long, value_enum, requires = "folder", conflicts_with = "vary")]
+    trace_format: Option<Format>,
+}
+
+/// A trace's file.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// trace.json: MindStudio Insight, Perfetto, chrome://tracing
+    Json,
+    /// trace.pftrace: Perfetto, for long runs
+    Perfetto,
+}
+
+impl SaveArgs {
+    /// What is traced.
+    pub(crate) fn trace(&self) -> TraceOptions {
+        TraceOptions {
+            cores: self.trace_cores.as_ref().map(|list| list.0.clone()),
+            window: self.trace_window.map_or(Window::ALL, |TraceWindow(window)| window),
+            format: self.trace_format.map(|format| match format {
+                Format::Json => TraceFormat::Json,
+                Format::Perfetto => TraceFormat::Perfetto,
+            }),
+        }
+    }
+}
+
+/// `a..b` in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct TraceWindow(Window);
+
+impl FromStr for TraceWindow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("'{text}': expected microseconds a..b, such as 10..12.5");
+        // In nanoseconds; a week is far more than any run.
+        let number = |text: &str| match text.trim().parse::<f64>() {
+            Ok(us) if (0.0..1e12).contains(&us) => Ok((us * 1000.0).round() as u64),
+            _ => Err(expected()),
+        };
+        let (from, to) = text.split_once("..").ok_or_else(expected)?;
+        let (from, to) = (number(from)?, number(to)?);
+        if from > to { Err(expected()) } else { Ok(Self(Window { from, to })) }
+    }
+}

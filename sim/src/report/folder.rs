@@ -1,0 +1,142 @@
+//! A folder that appears when it is complete.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A file or a folder that could not be written, and why.
+#[derive(Debug)]
+pub struct NotWritten {
+    /// Where it would have been.
+    pub path: PathBuf,
+    /// Why it is not there.
+    pub cause: String,
+}
+
+impl fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.cause)
+    }
+}
+
+impl std::error::Error for NotWritten {}
+
+impl NotWritten {
+    fn new(path: &Path, cause: impl fmt::Display) -> Self {
+        // A temporary name would only puzzle.
+        let cause = cause.to_string();
+        let cause = cause.split(" at path ").next().unwrap_or_default();
+        Self { path: path.into(), cause: format!("cannot be written: {cause}") }
+    }
+}
+
+/// A folder whose files are written beside it, under another name, until all are there.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    staged: TempDir,
+}
+
+impl Folder {
+    /// Begins a folder. What is there under its name stays as it is until [`Folder::keep`].
+    ///
+    /// # Errors
+    /// The name is that of something else, or nothing can be written beside it.
+    pub fn create(path: &Path) -> Result<Self, NotWritten> {
+        let failed = |e: io::Error| NotWritten::new(path, e);
+        if path.exists() && !path.is_dir() {
+            return Err(NotWritten { path: path.into(), cause: "is no folder".into() });
+        }
+        // Beside the files that will be replaced, or beside the folder that will be new: on its disk, and where one may write.
+        let above = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = if path.is_dir() { path } else { above };
+        fs::create_dir_all(beside).map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".ubtile-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As for any new folder: whoever the umask allows.
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        let staged = builder.tempdir_in(beside).map_err(failed)?;
+        Ok(Self { path: path.into(), staged })
+    }
+
+    /// Where it will be.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file of it; the name may begin with names of folders.
+    ///
+    /// # Errors
+    /// It cannot be written; the error says so by the name that it would have had.
+    pub fn write<E: fmt::Display>(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+    ) -> Result<(), NotWritten> {
+        let failed = |e: &dyn fmt::Display| NotWritten::new(&self.path.join(name), e);
+        let staged = self.staged.path().join(name);
+        if let Some(parent) = staged.parent() {
+            fs::create_dir_all(parent).map_err(|e| failed(&e))?;
+        }
+        let mut file = BufWriter::new(File::create(&staged).map_err(|e| failed(&e))?);
+        write(&mut file).map_err(|e| failed(&e))?;
+        file.flush().map_err(|e| failed(&e))
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    /// As for [`Folder::write`].
+    pub fn text(&self, name: &str, text: &str) -> Result<(), NotWritten> {
+        self.write(name, |to| to.write_all(text.as_bytes()))
+    }
+
+    /// Writes a document, and returns its value.
+    ///
+    /// # Errors
+    /// As for [`Folder::write`].
+    pub fn json(&self, name: &str, document: &impl Serialize) -> Result<Value, NotWritten> {
+        self.write(name, |to| {
+            serde_json::to_writer_pretty(&mut *to, document)?;
+            writeln!(to)
+        })?;
+        serde_json::to_value(document).map_err(|e| NotWritten::new(&self.path.join(name), e))
+    }
+
+    /// Gives it its name. In a folder that is there already, its files and folders replace those of the same name, each at once.
+    ///
+    /// # Errors
+    /// Something could not be renamed.
+    pub fn keep(self) -> Result<(), NotWritten> {
+        let failed = |e: io::Error| NotWritten::new(&self.path, e);
+        if !self.path.exists() {
+            fs::rename(self.staged.path(), &self.path).map_err(failed)?;
+            // It is where it was only under another name.
+            let _ = self.staged.keep();
+            return Ok(());
+        }
+        let entries =
+            fs::read_dir(self.staged.path()).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        for entry in entries {
+            let target = self.path.join(entry.file_name());
+            if target.is_dir() {
+                // A folder that is not empty cannot be replaced; the old one goes with what is staged.
+                let mut aside = entry.path().into_os_string();
+                aside.push(".old");
+                fs::rename(&target, aside).map_err(failed)?;
+            }
+            fs::rename(entry.path(), target).map_err(failed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,47 +1,16 @@
 //! ReplicationPad2dBackward: agreement with the reference, and the same bits whatever the level, threads, tiles and strides.
 
-use std::sync::Mutex;
+mod common;
 
+use common::{Threads, values, values_mut};
 use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run, run_parallel, run_share, run_tile};
-use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
+use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{Layout, POISON, ReplicationPad, output, replication_pad_inputs};
 use ubtile_testkit::{Data, Fill, Rng, bits_equal, compare, component, encode, pairwise, reference, sizes_around};
 use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, plan};
 use ubtile_tiling::{Dtype, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 6] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64, Dtype::C64, Dtype::C128];
-
-/// Runs shares on some threads.
-struct Threads(usize);
-
-impl Parallel for Threads {
-    fn for_each<I, F>(&self, items: I, work: F)
-    where
-        I: Iterator + Send,
-        I::Item: Send,
-        F: Fn(I::Item) + Sync,
-    {
-        let items = Mutex::new(items);
-        std::thread::scope(|scope| {
-            for _ in 0..self.0 {
-                scope.spawn(|| {
-                    loop {
-                        let Some(item) = items.lock().unwrap().next() else { break };
-                        work(item);
-                    }
-                });
-            }
-        });
-    }
-}
-
-fn values(data: &Data) -> Values<'_> {
-    Values::from_bytes(data.dtype(), data.bytes()).unwrap()
-}
-
-fn values_mut(data: &mut Data) -> ValuesMut<'_> {
-    ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).unwrap()
-}
 
 fn planned(problem: &Problem, cores: usize, local_bytes: Option<usize>) -> Plan {
     let options = PlanOptions { workspace_limit: Some(0), local_bytes };

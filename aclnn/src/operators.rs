@@ -53,17 +53,19 @@ impl Work {
 
     /// Does it.
     pub(crate) fn run(&self, level: Level, elements: Elements<'_>, workspace: &mut [u8]) -> Outcome {
-        let threads = Threads::available();
         let plan = match self {
             Self::Nothing => return Ok(()),
             Self::Reflection { problem, .. } => return reflection_pad2d_backward::run(problem, elements),
             Self::Plan { plan, .. } => &**plan,
         };
+        let threads = Threads::of(plan);
         match plan {
             TilingPlan::GridSampler2dBackward(plan) => {
                 grid_sampler_2d_backward::run(plan, level, threads, elements, workspace)
             }
-            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::run(plan, level, threads, elements),
+            TilingPlan::MaxUnpool2dBackward(plan) => {
+                max_unpool2d_backward::run(plan, level, threads, elements, workspace)
+            }
             TilingPlan::ReplicationPad2dBackward(plan) => {
                 replication_pad2d_backward::run(plan, level, threads, elements, workspace)
             }

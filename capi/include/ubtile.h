@@ -616,7 +616,8 @@ typedef struct ubtile_max_unpool2d_backward_buffers {
    */
   struct ubtile_output out;
   /**
-   * Not used: plans of this operator need none.
+   * As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. A tile needs
+   * none.
    */
   struct ubtile_output workspace;
 } ubtile_max_unpool2d_backward_buffers;
@@ -1112,8 +1113,8 @@ int32_t ubtile_max_unpool2d_backward_run(const struct ubtile_max_unpool2d_backwa
                                          const struct ubtile_max_unpool2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run; of `out` only the share's own elements are written, so
- * other shares may run at the same time.
+ * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
+ * only the share's own elements are written, so other shares may run at the same time.
  *
  * # Safety
  * As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.

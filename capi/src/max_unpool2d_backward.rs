@@ -2,10 +2,10 @@
 
 use ubtile_kernels::max_unpool2d_backward::{self as kernel, Inputs, Outputs};
 use ubtile_tiling::max_unpool2d_backward::{Desc, Plan, Tile, check, plan};
-use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
+use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec, Tensor as Named};
 
 use crate::held::{self, Held};
-use crate::memory::{disjoint, read, write};
+use crate::memory::{Bytes, disjoint, read, write};
 use crate::operator::{self, Operator};
 use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
 use crate::types::{
@@ -102,7 +102,8 @@ pub struct MaxUnpoolBuffers {
     pub indices: Input,
     /// As described.
     pub out: Output,
-    /// Not used: plans of this operator need none.
+    /// As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. A tile needs
+    /// none.
     pub workspace: Output,
 }
 
@@ -253,17 +254,17 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
-        // SAFETY: the caller's promise.
-        let inputs = unsafe { inputs(plan, &buffers.grad_output, &buffers.indices, &buffers.out) }?;
-        // SAFETY: the caller's promise, and `out` overlaps nothing.
-        let out = unsafe { buffers.out.bytes()?.values_mut(plan.problem().out_dtype) }?;
-        kernel::run(plan, level, inputs, Outputs { out }, &mut []).map_err(of_run)
+        let all = Memory::of(buffers)?;
+        // SAFETY: the caller's promise, and `out` and the workspace overlap nothing.
+        let (inputs, out, workspace) =
+            unsafe { (all.inputs(plan)?, all.out.values_mut(plan.problem().out_dtype)?, all.workspace.own()) };
+        kernel::run(plan, level, inputs, Outputs { out }, workspace).map_err(of_run)
     };
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run; of `out` only the share's own elements are written, so
-/// other shares may run at the same time.
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
+/// only the share's own elements are written, so other shares may run at the same time.
 ///
 /// # Safety
 /// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -278,11 +279,19 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
-        // SAFETY: the caller's promise.
-        let inputs = unsafe { inputs(plan, &buffers.grad_output, &buffers.indices, &buffers.out) }?;
+        let mut all = Memory::of(buffers)?;
+        if let Some(staging) = plan.stagings().nth(phase) {
+            let (dtype, elements) = (staging.slot.dtype, operator::copy_share(&staging, share));
+            // SAFETY: the caller's promise; shares own disjoint elements.
+            let (inputs, copy) = unsafe {
+                (all.inputs(plan)?, operator::copy_in(&staging, all.workspace).elements_mut(dtype, &elements)?)
+            };
+            return kernel::stage_share(plan, phase, share, inputs, copy).map_err(of_run);
+        }
+        all.take_copies(plan);
         let range = plan.share_range(phase, share);
-        // SAFETY: the caller's promise; shares own disjoint elements.
-        let out = unsafe { buffers.out.bytes()?.elements_mut(plan.problem().out_dtype, &range) }?;
+        // SAFETY: the caller's promise; shares own disjoint elements, and what they read is complete.
+        let (inputs, out) = unsafe { (all.inputs(plan)?, all.out.elements_mut(plan.problem().out_dtype, &range)?) };
         kernel::run_share(plan, level, phase, share, inputs, Outputs { out }).map_err(of_run)
     };
     code(run())
@@ -306,25 +315,45 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_tile(
         // SAFETY: the caller's promise.
         let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
         let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
-        // SAFETY: the caller's promise.
-        let inputs = unsafe { inputs(plan, &boxes.grad_output, &boxes.indices, &boxes.out) }?;
+        let all = Memory::of(boxes)?;
         // SAFETY: the caller's promise, and `out` overlaps nothing.
-        let out = unsafe { boxes.out.bytes()?.values_mut(plan.problem().out_dtype) }?;
+        let (inputs, out) = unsafe { (all.inputs(plan)?, all.out.values_mut(plan.problem().out_dtype)?) };
         kernel::run_tile(plan, level, &tile, inputs, Outputs { out }).map_err(of_run)
     };
     code(run())
 }
 
-/// The inputs, which `out` does not overlap.
-///
-/// # Safety
-/// The buffers point to as many bytes as they say.
-unsafe fn inputs<'a>(plan: &Plan, grad_output: &Input, indices: &Input, out: &Output) -> Result<Inputs<'a>, Status> {
-    let (grad_output, indices) = (grad_output.bytes()?, indices.bytes()?);
-    disjoint(&[out.bytes()?], &[grad_output, indices])?;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let grad_output = grad_output.values(plan.problem().dtype)?;
-        Ok(Inputs { grad_output, indices: indices.values(plan.problem().index_dtype)? })
+/// The buffers of a run, which do not overlap where they must not.
+struct Memory {
+    grad_output: Bytes,
+    indices: Bytes,
+    out: Bytes,
+    workspace: Bytes,
+}
+
+impl Memory {
+    fn of(buffers: &MaxUnpoolBuffers) -> Result<Self, Status> {
+        let (grad_output, indices) = (buffers.grad_output.bytes()?, buffers.indices.bytes()?);
+        let (out, workspace) = (buffers.out.bytes()?, buffers.workspace.bytes()?);
+        disjoint(&[out, workspace], &[grad_output, indices])?;
+        Ok(Self { grad_output, indices, out, workspace })
+    }
+
+    /// Reads the copies of inputs that the plan has made instead of them.
+    fn take_copies(&mut self, plan: &Plan) {
+        for staging in plan.stagings() {
+            let copied = if staging.slot.tensor == Named::Indices { &mut self.indices } else { &mut self.grad_output };
+            *copied = operator::copy_in(&staging, self.workspace);
+        }
+    }
+
+    /// # Safety
+    /// The buffers point to as many bytes as they say, and nothing writes them.
+    unsafe fn inputs<'a>(&self, plan: &Plan) -> Result<Inputs<'a>, Status> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let grad_output = self.grad_output.values(plan.problem().dtype)?;
+            Ok(Inputs { grad_output, indices: self.indices.values(plan.problem().index_dtype)? })
+        }
     }
 }

@@ -314,15 +314,15 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run_share(
         let workspace = buffers.workspace.bytes()?;
         disjoint(&[grad_input, workspace], &[grad_output])?;
         let dtype = plan.problem().dtype;
-        if let Some(staging) = plan.staging() {
+        for (number, staging) in plan.stagings().enumerate() {
             let copy = operator::copy_in(&staging, workspace);
-            if phase == 0 {
+            if phase == number {
                 // SAFETY: the caller's promise; shares own disjoint elements.
                 let (inputs, copy) = unsafe {
                     let copy = copy.elements_mut(dtype, &operator::copy_share(&staging, share))?;
                     (Inputs { grad_output: grad_output.values(dtype)? }, copy)
                 };
-                return kernel::stage_share(plan, share, inputs, copy).map_err(of_run);
+                return kernel::stage_share(plan, phase, share, inputs, copy).map_err(of_run);
             }
             grad_output = copy;
         }

@@ -295,6 +295,56 @@ fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
     assert!(results[0] == results[1] && results[1] == results[2]);
 }
 
+/// Max unpooling copies two inputs of different dtypes, each in a phase of its own.
+#[test]
+fn an_unpooling_that_stages_gives_the_bits_of_one_that_does_not() {
+    let (c, h, w) = (17, 5, 6);
+    let mut desc = unpool::MaxUnpoolDesc {
+        grad_output: tensor(UBTILE_I8, &[2, c, 2 * h, 2 * w]),
+        self_tensor: tensor(UBTILE_I8, &[2, c, h, w]),
+        indices: tensor(UBTILE_I64, &[2, c, h, w]),
+        out: tensor(UBTILE_I8, &[2, c, h, w]),
+        output_size: [2 * h as i64, 2 * w as i64],
+    };
+    let channels_last = |rows: usize, columns: usize| [c * rows * columns, 1, c * columns, c];
+    desc.grad_output.strides[..4].copy_from_slice(&channels_last(2 * h, 2 * w));
+    desc.indices.strides[..4].copy_from_slice(&channels_last(h, w));
+    let cells: Vec<i8> = (0..2 * c * 4 * h * w).map(|i| (i * 7) as i8).collect();
+    let indices: Vec<i64> = (0..2 * c * h * w).map(|i| (i * 31 % (4 * h * w)) as i64).collect();
+    let mut results = Vec::new();
+    for (caches, by_shares) in [(false, false), (true, false), (true, true)] {
+        let machine = Target { cores: 3, caches, ..target(c"host") };
+        let (mut tiling, mut workspace_bytes) = (unpool::MaxUnpoolTiling { opaque: [0; _] }, 0);
+        let mut out = vec![9i8; 2 * c * h * w];
+        // SAFETY: all pointers are to what they say.
+        unsafe {
+            let plan = unpool::ubtile_max_unpool2d_backward_plan;
+            assert_eq!(plan(&desc, &machine, null(), &mut tiling, &mut workspace_bytes), UBTILE_SUCCESS);
+            let mut workspace = vec![0x5au8; workspace_bytes + 1];
+            let buffers = unpool::MaxUnpoolBuffers {
+                grad_output: input(&cells),
+                indices: input(&indices),
+                out: output(&mut out),
+                workspace: output(&mut workspace[1..]),
+            };
+            let phases = unpool::ubtile_max_unpool2d_backward_phases(&tiling);
+            assert_eq!((phases, workspace_bytes > 0), if caches { (3, true) } else { (1, false) });
+            if by_shares {
+                for phase in 0..phases {
+                    for share in (0..unpool::ubtile_max_unpool2d_backward_shares(&tiling, phase)).rev() {
+                        let run = unpool::ubtile_max_unpool2d_backward_run_share;
+                        assert_eq!(run(&tiling, null(), phase, share, &buffers), UBTILE_SUCCESS);
+                    }
+                }
+            } else {
+                assert_eq!(unpool::ubtile_max_unpool2d_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
+            }
+        }
+        results.push(out);
+    }
+    assert!(results[0] == results[1] && results[1] == results[2]);
+}
+
 /// The grid sampler copies two inputs, each in a phase of its own.
 #[test]
 fn a_grid_sampler_that_stages_gives_the_bits_of_one_that_does_not() {

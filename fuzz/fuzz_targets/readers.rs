@@ -2,7 +2,8 @@
 //! again. The first byte tells the kind: `n` npz, `s` safetensors, `t` a product in TOML, `r` a repro file in JSON.
 #![no_main]
 
-// The readers are parts of a binary, which no other crate can name.
+// The readers are parts of a binary, which no other crate can name: they are compiled here again. Moving one of them is seen by
+// the lints of `.ci/fuzz.sh`.
 #[allow(dead_code, reason = "only the readers are used here")]
 #[path = "../../cli/src"]
 mod cli {

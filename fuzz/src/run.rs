@@ -8,7 +8,7 @@ use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::Expected;
 use ubtile_testkit::{Data, Fill, bits_equal, compare};
-use ubtile_tiling::{Dtype, PlanOptions, Staging, TargetSpec, TensorDesc};
+use ubtile_tiling::{Dtype, Phase, PlanOptions, Staging, TargetSpec, Tensor, TensorDesc};
 
 use crate::plan;
 
@@ -163,17 +163,39 @@ pub fn copy(from: &Data, to: &mut Data, pairs: impl Iterator<Item = (usize, usiz
     }
 }
 
-/// The copy of an input that a plan makes first, made share by share, the last one first.
-pub fn staged(
-    staging: &Staging,
-    mut stage: impl FnMut(usize, ValuesMut<'_>) -> Result<(), RunError>,
-) -> Result<Data, RunError> {
-    let mut copy = Data::filled(contiguous(staging.slot.dtype, staging.slot.shape.as_slice()), POISON);
-    for share in (0..staging.shares).rev() {
-        let planes = staging.planes(share);
-        stage(share, part(&mut copy, planes.start * staging.plane()..planes.end * staging.plane()))?;
+/// All shares of all phases, the last share of a phase first.
+pub fn shares(phases: impl Iterator<Item = Phase>) -> impl Iterator<Item = (usize, usize)> {
+    phases.enumerate().flat_map(|(number, phase)| (0..phase.shares).rev().map(move |share| (number, share)))
+}
+
+/// The copies of inputs that a plan's first phases make.
+#[derive(Debug)]
+pub struct Copies(Vec<(Tensor, Data)>);
+
+impl Copies {
+    /// Makes them share by share, the last one first. `stage` is given the phase, the share and its part of the copy.
+    pub fn made(
+        stagings: impl Iterator<Item = Staging>,
+        mut stage: impl FnMut(usize, usize, ValuesMut<'_>) -> Result<(), RunError>,
+    ) -> Result<Self, RunError> {
+        let mut copies = Vec::new();
+        for (phase, staging) in stagings.enumerate() {
+            let mut copy = Data::filled(contiguous(staging.slot.dtype, staging.slot.shape.as_slice()), POISON);
+            for share in (0..staging.shares).rev() {
+                let planes = staging.planes(share);
+                let elements = planes.start * staging.plane()..planes.end * staging.plane();
+                stage(phase, share, part(&mut copy, elements))?;
+            }
+            copies.push((staging.slot.tensor, copy));
+        }
+        Ok(Self(copies))
     }
-    Ok(copy)
+
+    /// What the other phases read: the copy of a tensor, or the tensor itself.
+    #[must_use]
+    pub fn read<'a>(&'a self, tensor: Tensor, whole: Values<'a>) -> Values<'a> {
+        self.0.iter().find(|(of, _)| *of == tensor).map_or(whole, |(_, copy)| values(copy))
+    }
 }
 
 fn contiguous(dtype: Dtype, shape: &[usize]) -> TensorDesc {

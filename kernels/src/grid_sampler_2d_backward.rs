@@ -25,16 +25,16 @@ mod tile;
 
 use half::{bf16, f16};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Tile};
-use ubtile_tiling::{ALIGN, Dtype, Operator, Staging, Tensor};
+use ubtile_tiling::{Dtype, Operator, Staging, Tensor};
 
-use self::share::{Front, Share};
+use self::share::Share;
 use self::sources::Sources;
 use self::stored::Stored;
 use self::tile::OneTile;
 use crate::built::{BF16, F16, F32, F64};
 use crate::level::{Kernel, Level};
-use crate::parallel::{Parallel, Serial};
-use crate::stage;
+use crate::parallel::{Front, Parallel, Serial};
+use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -103,7 +103,6 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    let (got, want) = (workspace.len(), plan.workspace_bytes());
     check_inputs(plan, &inputs)?;
     let p = plan.problem();
     if p.want_input_grad {
@@ -112,20 +111,13 @@ pub fn run_parallel(
     if p.want_grid_grad {
         outputs.grid_grad.as_values().check(p.slot(Tensor::GridGrad))?;
     }
-    if got < want {
-        return Err(RunError::Workspace { got, want });
-    }
-    let slack = workspace.as_ptr().align_offset(ALIGN);
-    let mut regions = Front::new(workspace.get_mut(slack..).unwrap_or(&mut []));
-    let (mut inputs, mut copied) = (inputs, false);
+    let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
-        let (region, short) = (staging.region, RunError::Workspace { got, want });
         let source = inputs.of(&staging);
-        *source = stage::stage_to(&staging, parallel, *source, regions.take(region.offset..region.end()), short)?;
-        copied = true;
+        *source = regions.copy(&staging, parallel, *source)?;
     }
-    let (aligned, on_copies) = (regions.rest(), copied.then(|| plan.on_copies()));
-    let plan = on_copies.as_ref().unwrap_or(plan);
+    let on_copies = regions.used.then(|| plan.on_copies());
+    let (aligned, plan) = (regions.rest(), on_copies.as_ref().unwrap_or(plan));
     match plan.problem().dtype {
         Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
         Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
@@ -150,8 +142,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
-    let source = *inputs.of(&staging);
-    stage::stage_share(Some(staging), share, source, copy)
+    stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
 /// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, or their copies where the plan

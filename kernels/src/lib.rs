@@ -27,7 +27,6 @@ mod error;
 mod level;
 mod parallel;
 mod simd;
-#[cfg(any(feature = "grid-sampler-2d-backward", feature = "im2col-backward", feature = "replication-pad2d-backward"))]
 mod stage;
 mod values;
 

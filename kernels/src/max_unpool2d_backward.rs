@@ -1,7 +1,8 @@
 //! MaxUnpool2dBackward: `out[n, c, i] = grad_output[n, c, indices[n, c, i]]`, a gather.
 //!
 //! Where the dtypes are the same, bits are copied; else an element is converted: integers wrap, everything else is rounded once
-//! to nearest even, a NaN becomes the canonical one. There is nothing to add, so all levels run the same code. No workspace.
+//! to nearest even, a NaN becomes the canonical one. There is nothing to add, so all levels run the same code. Workspace only for
+//! copies of inputs whose columns lie far apart.
 //!
 //! An index outside of the plane is an error. Nothing is read through it; `out` holds 0 there.
 
@@ -12,12 +13,13 @@ use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
-use ubtile_tiling::{Operator, Tensor};
+use ubtile_tiling::{Operator, Staging, Tensor};
 
 use self::gather::{Gather, Places, Plane};
 use self::planes::Planes;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
+use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -37,7 +39,7 @@ pub struct Outputs<'a> {
     pub out: ValuesMut<'a>,
 }
 
-/// Computes a problem on the calling thread. The workspace is not used.
+/// Computes a problem on the calling thread. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
@@ -51,7 +53,7 @@ pub fn run(
     run_parallel(plan, level, &Serial, inputs, outputs, workspace)
 }
 
-/// Computes a problem, its shares handed to `parallel`. The workspace is not used.
+/// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
@@ -63,7 +65,15 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    let _ = (level, workspace);
+    let _ = level;
+    check_built(plan)?;
+    let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
+    for staging in plan.stagings() {
+        let source = inputs.of(&staging);
+        *source = regions.copy(&staging, parallel, *source)?;
+    }
+    let on_copies = regions.used.then(|| plan.on_copies());
+    let plan = on_copies.as_ref().unwrap_or(plan);
     inputs.check(plan)?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
     // No position is as large: a tensor has fewer elements.
@@ -77,8 +87,24 @@ pub fn run_parallel(
     inputs.verdict(plan, Some(lowest.into_inner()).filter(|&position| position < usize::MAX))
 }
 
-/// Computes one share of the plan's only phase, for callers with threads of their own. The inputs are the whole tensors, `out`
-/// the elements [`Plan::share_range`] of the output.
+/// Computes one share of a phase that copies an input, for callers with threads of their own: phase `i` is copy number `i` of
+/// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the last phase.
+///
+/// # Errors
+/// A buffer of the wrong dtype or too short.
+pub fn stage_share(
+    plan: &Plan,
+    phase: usize,
+    share: usize,
+    mut inputs: Inputs<'_>,
+    copy: ValuesMut<'_>,
+) -> Result<(), RunError> {
+    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    stage::stage_share(&staging, share, *inputs.of(&staging), copy)
+}
+
+/// Computes one share of a phase, for callers with threads of their own. Inputs are the whole tensors, or their copies where the
+/// plan has [them](Plan::stagings), `out` the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position in the share.
@@ -91,6 +117,11 @@ pub fn run_share(
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
     let _ = level;
+    let copies = plan.stagings().count();
+    // The copies themselves are made by `stage_share`.
+    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
+    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let plan = on_copies.as_ref().unwrap_or(plan);
     let range = plan.share_range(phase, share);
     inputs.check(plan)?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
@@ -133,7 +164,12 @@ pub fn run_tile(
     Err(RunError::Index { position, index: inputs.index(bad), cells: cells_of(plan) })
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    /// The one that a plan copies.
+    fn of(&mut self, staging: &Staging) -> &mut Values<'a> {
+        if staging.slot.tensor == Tensor::Indices { &mut self.indices } else { &mut self.grad_output }
+    }
+
     fn check(&self, plan: &Plan) -> Result<(), RunError> {
         check_built(plan)?;
         self.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;

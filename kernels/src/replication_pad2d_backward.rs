@@ -20,7 +20,7 @@ use crate::built::{BF16, COMPLEX, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial};
-use crate::stage;
+use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
@@ -67,31 +67,36 @@ pub fn run_parallel(
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
-    let on_copy;
-    let (plan, inputs) = if let Some(staging) = plan.staging() {
-        on_copy = plan.on_copy();
-        let grad_output = stage::stage(&staging, parallel, inputs.grad_output, workspace, plan.workspace_bytes())?;
-        (&on_copy, Inputs { grad_output })
-    } else {
-        (plan, inputs)
-    };
+    let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
+    for staging in plan.stagings() {
+        inputs.grad_output = regions.copy(&staging, parallel, inputs.grad_output)?;
+    }
+    let on_copies = regions.used.then(|| plan.on_copies());
+    let plan = on_copies.as_ref().unwrap_or(plan);
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
     compute(plan, level, parallel, None, inputs.grad_output, outputs.grad_input);
     Ok(())
 }
 
-/// Computes one share of the phase `stage`, where the plan has one, for callers with threads of their own: the copy of
-/// [`Plan::staging`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
+/// Computes one share of a phase that copies an input, for callers with threads of their own: phase `i` is copy number `i` of
+/// [`Plan::stagings`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short.
-pub fn stage_share(plan: &Plan, share: usize, inputs: Inputs<'_>, copy: ValuesMut<'_>) -> Result<(), RunError> {
-    stage::stage_share(plan.staging(), share, inputs.grad_output, copy)
+pub fn stage_share(
+    plan: &Plan,
+    phase: usize,
+    share: usize,
+    inputs: Inputs<'_>,
+    copy: ValuesMut<'_>,
+) -> Result<(), RunError> {
+    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    stage::stage_share(&staging, share, inputs.grad_output, copy)
 }
 
 /// Computes one share of a phase, for callers with threads of their own. `grad_output` is the whole tensor, or its copy where the
-/// plan has [one](Plan::staging), `grad_input` the elements [`Plan::share_range`] of it.
+/// plan has [one](Plan::stagings), `grad_input` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short; a dtype that this build left out.
@@ -103,15 +108,11 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
-    let on_copy;
-    let (plan, phase) = if plan.staging().is_some() {
-        // The copy itself is made by `stage_share`.
-        let Some(phase) = phase.checked_sub(1) else { return Ok(()) };
-        on_copy = plan.on_copy();
-        (&on_copy, phase)
-    } else {
-        (plan, phase)
-    };
+    let copies = plan.stagings().count();
+    // The copies themselves are made by `stage_share`.
+    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
+    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let plan = on_copies.as_ref().unwrap_or(plan);
     let range = plan.share_range(phase, share);
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;

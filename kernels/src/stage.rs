@@ -1,4 +1,4 @@
-//! The copy of an input without gaps that a plan may ask for: [`Staging`].
+//! The copies of inputs without gaps that a plan may ask for: [`Staging`].
 //!
 //! A cache line of the source holds neighbours along the dimension of the smallest stride, so a block takes some of them and
 //! some columns: it reads whole lines, and writes whole lines.
@@ -7,7 +7,8 @@ use bytemuck::Pod;
 use ubtile_tiling::{ALIGN, Staging};
 
 use crate::RunError;
-use crate::parallel::{Parallel, shares};
+use crate::built::INTEGER;
+use crate::parallel::{Front, Parallel, shares};
 use crate::values::{Values, ValuesMut};
 
 /// Columns of a block: a line or two of each of its rows.
@@ -15,58 +16,70 @@ const COLUMNS: usize = 32;
 /// Rows of a block: as many elements as there are on a line at most.
 const ROWS: usize = 16;
 
-/// Copies the input to its region of the workspace, which may start at any address, and gives it from there.
-pub(crate) fn stage<'w>(
-    staging: &Staging,
-    parallel: &impl Parallel,
-    source: Values<'_>,
-    workspace: &'w mut [u8],
-    want: usize,
-) -> Result<Values<'w>, RunError> {
-    let short = RunError::Workspace { got: workspace.len(), want };
-    let start = workspace.as_ptr().align_offset(ALIGN).saturating_add(staging.region.offset);
-    stage_to(staging, parallel, source, workspace.get_mut(start..).ok_or(short)?, short)
+/// A workspace, of whose regions the first are for copies.
+pub(crate) struct Regions<'w> {
+    aligned: Front<'w, u8>,
+    short: RunError,
+    /// Whether there is a copy.
+    pub(crate) used: bool,
 }
 
-/// Copies the input to the beginning of `region`, and gives it from there; `short` is the error of a region that does not hold it.
-pub(crate) fn stage_to<'w>(
-    staging: &Staging,
-    parallel: &impl Parallel,
-    source: Values<'_>,
-    region: &'w mut [u8],
-    short: RunError,
-) -> Result<Values<'w>, RunError> {
-    source.check(Some(staging.slot))?;
-    let size = staging.slot.dtype.size();
-    let bytes = staging.slot.shape.numel().unwrap_or(usize::MAX).saturating_mul(size);
-    let region = region.get_mut(..bytes).ok_or(short)?;
-    let dest = ValuesMut::from_bytes(staging.slot.dtype, region).ok_or(short)?;
-    let plane = staging.plane();
-    let ranges = (0..staging.shares).map(|share| {
-        let planes = staging.planes(share);
-        planes.start.saturating_mul(plane)..planes.end.saturating_mul(plane)
-    });
-    parallel.for_each(shares(dest, ranges), |(share, mut dest)| copy_share(staging, share, source, &mut dest));
-    Values::from_bytes(staging.slot.dtype, region).ok_or(short)
+impl<'w> Regions<'w> {
+    /// Those of a workspace that may start at any address and must have `want` bytes.
+    pub(crate) fn new(workspace: &'w mut [u8], want: usize) -> Result<Self, RunError> {
+        let short = RunError::Workspace { got: workspace.len(), want };
+        if workspace.len() < want {
+            return Err(short);
+        }
+        let slack = workspace.as_ptr().align_offset(ALIGN);
+        Ok(Self { aligned: Front::new(workspace.get_mut(slack..).unwrap_or_default()), short, used: false })
+    }
+
+    /// Copies an input to its region, which lies behind those of the copies before, and gives it from there.
+    pub(crate) fn copy(
+        &mut self,
+        staging: &Staging,
+        parallel: &impl Parallel,
+        source: Values<'_>,
+    ) -> Result<Values<'w>, RunError> {
+        source.check(Some(staging.slot))?;
+        self.used = true;
+        let (region, dtype, plane) = (staging.region, staging.slot.dtype, staging.plane());
+        let region = self.aligned.take(region.offset..region.end());
+        let bytes = staging.slot.shape.numel().unwrap_or(usize::MAX).saturating_mul(dtype.size());
+        let region = region.get_mut(..bytes).ok_or(self.short)?;
+        let dest = ValuesMut::from_bytes(dtype, region).ok_or(self.short)?;
+        let ranges = (0..staging.shares).map(|share| {
+            let planes = staging.planes(share);
+            planes.start.saturating_mul(plane)..planes.end.saturating_mul(plane)
+        });
+        parallel.for_each(shares(dest, ranges), |(share, mut dest)| copy_share(staging, share, source, &mut dest));
+        Values::from_bytes(dtype, region).ok_or(self.short)
+    }
+
+    /// What lies behind the copies.
+    pub(crate) fn rest(self) -> &'w mut [u8] {
+        self.aligned.rest()
+    }
 }
 
 /// Copies one share, `dest` being its planes, for callers with threads of their own.
 pub(crate) fn stage_share(
-    staging: Option<Staging>,
+    staging: &Staging,
     share: usize,
     source: Values<'_>,
     mut dest: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let Some(staging) = staging else { return Ok(()) };
     let elements = staging.planes(share).len().saturating_mul(staging.plane());
     source.check(Some(staging.slot))?;
     dest.as_values().check_box(staging.slot.tensor, staging.slot.dtype, elements)?;
-    copy_share(&staging, share, source, &mut dest);
+    copy_share(staging, share, source, &mut dest);
     Ok(())
 }
 
 fn copy_share(staging: &Staging, share: usize, source: Values<'_>, dest: &mut ValuesMut<'_>) {
     match staging.slot.dtype.size() {
+        1 if INTEGER => copy::<u8>(staging, share, source, dest),
         2 => copy::<u16>(staging, share, source, dest),
         4 => copy::<u32>(staging, share, source, dest),
         8 => copy::<u64>(staging, share, source, dest),

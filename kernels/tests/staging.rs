@@ -1,13 +1,16 @@
-//! A copy of a strided `grad_output` changes no bit, is made by any number of shares, and needs its workspace.
+//! Copies of strided inputs change no bit, are made by any number of shares, and need their workspace.
 
 mod common;
 
 use common::{Threads, values, values_mut};
-use ubtile_kernels::{Level, RunError, grid_sampler_2d_backward, im2col_backward, replication_pad2d_backward};
-use ubtile_testkit::problems::{
-    GridSampler, Im2col, Layout, ReplicationPad, grid_sampler_inputs, im2col_inputs, output, replication_pad_inputs,
+use ubtile_kernels::{
+    Level, RunError, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
-use ubtile_testkit::{Coordinates, Data, Fill, Rng};
+use ubtile_testkit::problems::{
+    GridSampler, Im2col, Layout, MaxUnpool, ReplicationPad, grid_sampler_inputs, im2col_inputs, max_unpool_inputs,
+    output, replication_pad_inputs,
+};
+use ubtile_testkit::{Coordinates, Data, Fill, IndexFill, Rng};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan as GridSamplerPlan, Route};
 use ubtile_tiling::{ALIGN, Dtype, PlanOptions, Staging, TargetSpec, Tensor};
 
@@ -48,11 +51,11 @@ fn im2col() {
         let (walks, copies) =
             (plan(&problem, &target, &LIMITED).unwrap(), plan(&problem, &target, &PlanOptions::default()).unwrap());
         assert_eq!(walks.workspace_bytes(), 0);
-        assert!(walks.staging().is_none() && walks.prices().any(|price| price.paid > price.unlimited));
-        let staging = copies.staging().expect("the copy pays");
+        assert!(walks.stagings().next().is_none() && walks.prices().any(|price| price.paid > price.unlimited));
+        let staging = copies.stagings().next().expect("the copy pays");
         assert!(copies.prices().all(|price| price.paid == price.unlimited));
         let names: Vec<_> = copies.phases().map(|phase| phase.name).collect();
-        assert_eq!(names, ["stage", "compute"]);
+        assert_eq!(names, ["stage_grad_output", "compute"]);
 
         let mut want = output(problem.slot(Tensor::Out));
         run(&walks, Level::detect(), inputs(), Outputs { out: values_mut(&mut want) }, &mut []).unwrap();
@@ -66,7 +69,7 @@ fn im2col() {
         let mut got = output(problem.slot(Tensor::Out));
         by_shares(
             &staging,
-            |share, copy| stage_share(&copies, share, inputs(), copy).unwrap(),
+            |share, copy| stage_share(&copies, 0, share, inputs(), copy).unwrap(),
             |copy| {
                 for share in 0..copies.block_dim() {
                     let range = copies.share_range(1, share);
@@ -100,7 +103,7 @@ fn replication_pad() {
         let target = TargetSpec::host(2);
         let (walks, copies) =
             (plan(&problem, &target, &LIMITED).unwrap(), plan(&problem, &target, &PlanOptions::default()).unwrap());
-        assert!(walks.staging().is_none() && copies.staging().is_some());
+        assert!(walks.stagings().next().is_none() && copies.stagings().count() == 1);
         let mut want = output(problem.slot(Tensor::GradInput));
         run(&walks, Level::detect(), inputs(), Outputs { grad_input: values_mut(&mut want) }, &mut []).unwrap();
         let mut workspace = vec![0x5a; copies.workspace_bytes()];
@@ -108,6 +111,96 @@ fn replication_pad() {
         let outputs = Outputs { grad_input: values_mut(&mut got) };
         run_parallel(&copies, Level::detect(), &Threads(2), inputs(), outputs, &mut workspace).unwrap();
         assert_eq!(got.bytes(), want.bytes(), "{dtype}");
+    }
+}
+
+/// Unpooling with `grad_output` and `indices` copied, one of them, or none; also with an index outside of its plane.
+#[test]
+fn max_unpool() {
+    use max_unpool2d_backward::{Inputs, Outputs, run_parallel, run_share, stage_share};
+    use ubtile_tiling::max_unpool2d_backward::plan;
+    let dtypes = [
+        (Dtype::F16, Dtype::F16, Dtype::I32),
+        (Dtype::F32, Dtype::F32, Dtype::I64),
+        (Dtype::F64, Dtype::F64, Dtype::I32),
+        (Dtype::U8, Dtype::U8, Dtype::I64),
+        (Dtype::Bool, Dtype::Bf16, Dtype::I32),
+        (Dtype::I64, Dtype::F32, Dtype::I64),
+    ];
+    for (((dtype, out_dtype, index_dtype), inputs), fill) in dtypes
+        .into_iter()
+        .flat_map(|d| FAR.map(|l| (d, l)))
+        .flat_map(|case| [IndexFill::Duplicates, IndexFill::OutOfRange].map(|fill| (case, fill)))
+    {
+        // Channels enough for bytes to lie far apart; rows and columns beyond a block.
+        let (h, w, out_h, out_w) = (18, 33, 35, 37);
+        let sizes =
+            MaxUnpool { dtype, out_dtype, index_dtype, n: 2, c: 17, h, w, out_h, out_w, inputs, ..Default::default() };
+        let problem = sizes.problem();
+        let data = max_unpool_inputs(&problem, Fill::Specials, fill, &mut Rng::new(5));
+        let inputs = || Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };
+        let limited = |workspace_limit| {
+            plan(&problem, &TargetSpec::host(2), &PlanOptions { workspace_limit, local_bytes: None }).unwrap()
+        };
+        let all = limited(None);
+        let (one, walks) = (limited(Some(all.workspace_bytes() - 1)), limited(Some(0)));
+        let copied = [&all, &one, &walks].map(|plan| plan.stagings().map(|s| s.slot.tensor).collect::<Vec<_>>());
+        assert_eq!(copied, [vec![Tensor::GradOutput, Tensor::Indices], vec![Tensor::GradOutput], vec![]]);
+        let paid = [&all, &one, &walks].map(|plan| plan.prices().map(|price| (price.paid, price.unlimited)).next());
+        assert_eq!(paid, [Some((0, 0)), Some((1, 0)), Some((2, 0))]);
+        assert_eq!(walks.workspace_bytes(), 0);
+
+        let run = |plan: &ubtile_tiling::max_unpool2d_backward::Plan, level| {
+            let mut got = output(problem.slot(Tensor::Out));
+            let mut workspace = vec![0x5a; plan.workspace_bytes()];
+            let outputs = Outputs { out: values_mut(&mut got) };
+            (run_parallel(plan, level, &Threads(2), inputs(), outputs, &mut workspace), got.bytes().to_vec())
+        };
+        let want = run(&walks, Level::detect());
+        assert_eq!(want.0.is_err(), fill == IndexFill::OutOfRange);
+        for (level, plan) in Level::available().flat_map(|level| [(level, &all), (level, &one)]) {
+            assert!(run(plan, level) == want, "{dtype} to {out_dtype} {level} {plan:?}");
+        }
+
+        let copies: Vec<_> = all
+            .stagings()
+            .enumerate()
+            .map(|(phase, staging)| {
+                let mut made = None;
+                by_shares(
+                    &staging,
+                    |share, copy| stage_share(&all, phase, share, inputs(), copy).unwrap(),
+                    |copy| made = Some(copy.clone()),
+                );
+                made.unwrap()
+            })
+            .collect();
+        let mut got = output(problem.slot(Tensor::Out));
+        let copied = Inputs { grad_output: values(&copies[0]), indices: values(&copies[1]) };
+        let mut result = Ok(());
+        for share in 0..all.block_dim() {
+            let outputs = Outputs { out: elements(&mut got, &all.share_range(2, share)) };
+            result = result.and(run_share(&all, Level::detect(), 2, share, copied, outputs));
+        }
+        assert!((result, got.bytes().to_vec()) == want, "{dtype} to {out_dtype} by shares");
+    }
+}
+
+/// A few picks from many cells are made one by one; a tensor of one column has no far ones.
+#[test]
+fn max_unpool_copies_what_is_picked_from() {
+    use ubtile_tiling::max_unpool2d_backward::plan;
+    for (h, w, out, copied) in [
+        (8, 8, 16, vec![Tensor::GradOutput, Tensor::Indices]),
+        (8, 8, 22, vec![Tensor::GradOutput, Tensor::Indices]),
+        (8, 8, 24, vec![]),
+        (1, 1, 3, vec![]),
+        (64, 1, 16, vec![Tensor::GradOutput]),
+    ] {
+        let inputs = Layout::ChannelsLast;
+        let sizes = MaxUnpool { c: 9, h, w, out_h: out, out_w: out, inputs, ..Default::default() };
+        let plan = plan(&sizes.problem(), &TargetSpec::host(2), &PlanOptions::default()).unwrap();
+        assert_eq!(plan.stagings().map(|s| s.slot.tensor).collect::<Vec<_>>(), copied, "{h} x {w} of {out} x {out}");
     }
 }
 

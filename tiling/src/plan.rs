@@ -4,7 +4,9 @@
 
 use core::num::NonZeroUsize;
 
-use crate::{PlanError, TargetSpec, Workspace};
+use crate::{PlanError, TargetSpec, Tensor, TensorSlot, Workspace};
+
+use staging::Copies;
 
 mod any;
 pub(crate) mod grid_sampler_2d_backward;
@@ -20,7 +22,7 @@ pub use staging::Staging;
 /// A part of a plan that ends before the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What it does: `zero`, `stage`, `compute`, `convert`, ...
+    /// What it does: `zero`, `stage_grad_output`, `compute`, `convert`, ...
     pub name: &'static str,
     /// Shares that may run at the same time; each owns its part of what the phase writes.
     pub shares: usize,
@@ -143,6 +145,21 @@ impl Common {
             ..*target
         };
         Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY }
+    }
+
+    /// Which inputs are copied by an operator whose only intermediates are such copies; they get their regions. `pays` says for
+    /// which strides.
+    pub(crate) fn choose_copies(
+        &mut self,
+        slot: impl Fn(Tensor) -> Option<TensorSlot>,
+        pays: impl Fn(&TensorSlot) -> bool,
+    ) -> Copies {
+        let lay_out = |copies: Copies| copies.lay_out(&slot, copies.count());
+        let pays = |tensor| slot(tensor).is_some_and(|slot| !slot.output && pays(&slot));
+        let limit = self.options.workspace_limit;
+        let copies = Copies::choose(&self.target, limit, pays, |copies| Some(lay_out(copies)?.bytes()));
+        self.workspace = lay_out(copies).unwrap_or(Workspace::EMPTY);
+        copies
     }
 
     /// Why a tile has so many of something of which there are `most`, where so many take `bytes` of local memory.

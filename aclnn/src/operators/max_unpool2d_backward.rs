@@ -41,7 +41,13 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
 }
 
 /// The kernel. An index of at least -A and below 0, where A are the cells of a plane, counts from the plane's end.
-pub(super) fn run(plan: &Plan, level: Level, threads: Threads, mut elements: Elements<'_>) -> Outcome {
+pub(super) fn run(
+    plan: &Plan,
+    level: Level,
+    threads: Threads,
+    mut elements: Elements<'_>,
+    workspace: &mut [u8],
+) -> Outcome {
     let problem = plan.problem();
     let cells = problem.out_h.saturating_mul(problem.out_w);
     let out = elements.write(Tensor::Out)?;
@@ -60,7 +66,7 @@ pub(super) fn run(plan: &Plan, level: Level, threads: Threads, mut elements: Ele
         }
         indices => indices,
     };
-    run_parallel(plan, level, &threads, Inputs { grad_output, indices }, Outputs { out }, &mut []).map_err(failed)
+    run_parallel(plan, level, &threads, Inputs { grad_output, indices }, Outputs { out }, workspace).map_err(failed)
 }
 
 /// A negative index as one from the start, where it is in the plane.

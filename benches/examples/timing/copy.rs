@@ -8,6 +8,7 @@ const BLOCK: usize = 16;
 /// Copies `from`, of any strides, to `to`, which has none.
 pub(crate) fn copy(from: &Data, to: &mut Data) {
     match from.dtype().size() {
+        1 => words::<u8>(from, to),
         2 => words::<u16>(from, to),
         4 => words::<u32>(from, to),
         8 => words::<u64>(from, to),

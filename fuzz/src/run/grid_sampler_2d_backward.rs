@@ -9,7 +9,7 @@ use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, staged, values, values_mut};
+use super::{Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -54,15 +54,10 @@ fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]>
 
 fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data; 2]) -> Result<(), RunError> {
     let mut workspace = vec![POISON; plan.workspace_bytes()];
-    let copies = plan.stagings().enumerate().map(|(phase, staging)| {
-        let copy = staged(&staging, |share, copy| stage_share(plan, phase, share, inputs, copy));
-        copy.map(|copy| (staging.slot.tensor, copy))
-    });
-    let copies = copies.collect::<Result<Vec<_>, _>>()?;
-    let read = |tensor, whole| copies.iter().find(|(of, _)| *of == tensor).map_or(whole, |(_, copy)| values(copy));
+    let copies = Copies::made(plan.stagings(), |phase, share, copy| stage_share(plan, phase, share, inputs, copy))?;
     let inputs = Inputs {
-        grad_output: read(Tensor::GradOutput, inputs.grad_output),
-        input: read(Tensor::Input, inputs.input),
+        grad_output: copies.read(Tensor::GradOutput, inputs.grad_output),
+        input: copies.read(Tensor::Input, inputs.input),
         ..inputs
     };
     let aligned = |bytes: &[u8]| {
@@ -70,19 +65,17 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data
         copy.bytes_mut().copy_from_slice(bytes);
         copy
     };
-    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
-        for share in (0..shares).rev() {
-            let parts = plan.share_workspace(phase, share);
-            let [mut scratch, mut write, read] =
-                [parts.scratch, parts.write.clone(), parts.read].map(|range| aligned(&workspace[range]));
-            let memory = ShareMemory { scratch: scratch.bytes_mut(), write: write.bytes_mut(), read: read.bytes() };
-            let range = plan.share_range(phase, share);
-            let [input_grad, grid_grad] = &mut *outputs;
-            let outputs =
-                Outputs { input_grad: part(input_grad, range.input_grad), grid_grad: part(grid_grad, range.grid_grad) };
-            run_share(plan, setup.level, phase, share, inputs, outputs, memory)?;
-            workspace[parts.write].copy_from_slice(write.bytes());
-        }
+    for (phase, share) in shares(plan.phases()) {
+        let parts = plan.share_workspace(phase, share);
+        let [mut scratch, mut write, read] =
+            [parts.scratch, parts.write.clone(), parts.read].map(|range| aligned(&workspace[range]));
+        let memory = ShareMemory { scratch: scratch.bytes_mut(), write: write.bytes_mut(), read: read.bytes() };
+        let range = plan.share_range(phase, share);
+        let [input_grad, grid_grad] = &mut *outputs;
+        let outputs =
+            Outputs { input_grad: part(input_grad, range.input_grad), grid_grad: part(grid_grad, range.grid_grad) };
+        run_share(plan, setup.level, phase, share, inputs, outputs, memory)?;
+        workspace[parts.write].copy_from_slice(write.bytes());
     }
     Ok(())
 }

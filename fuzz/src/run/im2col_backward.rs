@@ -6,7 +6,7 @@ use ubtile_testkit::{Data, Rng, encode, problems, reference};
 use ubtile_tiling::Tensor;
 use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
 
-use super::{Entry, Setup, Threads, boxed, copy, is_built, judge, part, staged, values, values_mut};
+use super::{Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -34,30 +34,21 @@ fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
 }
 
 fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, out: &mut Data) -> Result<(), RunError> {
-    let copy = plan
-        .staging()
-        .map(|staging| staged(&staging, |share, copy| stage_share(plan, share, Inputs { grad_output }, copy)));
-    let copy = copy.transpose()?;
-    let grad_output = copy.as_ref().map_or(grad_output, values);
-    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
-        for share in (0..shares).rev() {
-            let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
-            run_share(plan, setup.level, phase, share, Inputs { grad_output }, outputs)?;
-        }
+    let copies = Copies::made(plan.stagings(), |phase, share, copy| {
+        stage_share(plan, phase, share, Inputs { grad_output }, copy)
+    })?;
+    let inputs = Inputs { grad_output: copies.read(Tensor::GradOutput, grad_output) };
+    for (phase, share) in shares(plan.phases()) {
+        let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
+        run_share(plan, setup.level, phase, share, inputs, outputs)?;
     }
     Ok(())
-}
-
-/// All tiles of all phases.
-fn tiles(plan: &Plan) -> impl Iterator<Item = Tile> {
-    let shares = plan.phases().enumerate().flat_map(|(number, phase)| (0..phase.shares).map(move |i| (number, i)));
-    shares.flat_map(move |(phase, share)| plan.tiles(phase, share))
 }
 
 fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, out: &mut Data) -> Result<(), RunError> {
     let (p, (sums, apart)) = (plan.problem(), plan.sums());
     let (mut result, mut kept) = (boxed(p.out_dtype, 0), boxed(sums, 0));
-    for tile in tiles(plan) {
+    for tile in shares(plan.phases()).flat_map(|(phase, share)| plan.tiles(phase, share)) {
         if !tile.accumulates {
             result = boxed(p.out_dtype, tile.cells());
             kept = boxed(sums, if apart { tile.cells() } else { 0 });

@@ -1,12 +1,12 @@
 //! Runs of MaxUnpool2dBackward.
 
 use ubtile_kernels::RunError;
-use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel, run_share, run_tile};
+use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel, run_share, run_tile, stage_share};
 use ubtile_testkit::{Data, IndexFill, Rng, problems, reference};
 use ubtile_tiling::Tensor;
 use ubtile_tiling::max_unpool2d_backward::{Plan, Problem, plan};
 
-use super::{Entry, Setup, Threads, boxed, copy, judge, part, values, values_mut};
+use super::{Copies, Entry, Setup, Threads, boxed, copy, judge, part, shares, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -46,13 +46,15 @@ fn run(problem: &Problem, setup: &Setup, data: &Tensors) -> Option<(Result<(), R
 
 /// The error of the first share that has one, as a caller that collects them would report.
 fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, out: &mut Data) -> Result<(), RunError> {
+    let copies = Copies::made(plan.stagings(), |phase, share, copy| stage_share(plan, phase, share, inputs, copy))?;
+    let inputs = Inputs {
+        grad_output: copies.read(Tensor::GradOutput, inputs.grad_output),
+        indices: copies.read(Tensor::Indices, inputs.indices),
+    };
     let mut result = Ok(());
-    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
-        for share in (0..shares).rev() {
-            let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
-            let shares = run_share(plan, setup.level, phase, share, inputs, outputs);
-            result = shares.and(result);
-        }
+    for (phase, share) in shares(plan.phases()) {
+        let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
+        result = run_share(plan, setup.level, phase, share, inputs, outputs).and(result);
     }
     result
 }
@@ -60,7 +62,10 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, out: &mut Data) -> 
 fn by_tiles(plan: &Plan, setup: &Setup, data: &Tensors, out: &mut Data) -> Result<(), RunError> {
     let p = plan.problem();
     let mut result = boxed(p.out_dtype, 0);
-    for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
+    let mut all: Vec<_> = shares(plan.phases()).collect();
+    // The lowest bad index is that of the first tile that has one.
+    all.sort_unstable();
+    for tile in all.into_iter().flat_map(|(phase, share)| plan.tiles(phase, share)) {
         let ([e0, e1], [c0, c1]) = (tile.elements, tile.cells);
         if !tile.accumulates {
             result = boxed(p.out_dtype, e1 - e0);

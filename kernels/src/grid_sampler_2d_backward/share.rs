@@ -15,6 +15,7 @@ use super::sources::Sources;
 use super::staging::{Pack, Stage, Unpack, Unstage};
 use super::stored::Stored;
 use crate::built::CHANNELS_LAST;
+use crate::parallel::Front;
 
 /// A share and its memory.
 #[derive(Debug)]
@@ -328,33 +329,4 @@ fn cast_mut<A: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [A] {
 /// Bytes as numbers, to read.
 fn cast<A: bytemuck::Pod>(bytes: &[u8]) -> &[A] {
     bytemuck::try_cast_slice(bytes).unwrap_or_default()
-}
-
-/// A slice that is handed out in parts, ascending.
-#[derive(Debug)]
-pub(crate) struct Front<'a, T> {
-    rest: &'a mut [T],
-    done: usize,
-}
-
-impl<'a, T> Front<'a, T> {
-    pub(crate) fn new(rest: &'a mut [T]) -> Self {
-        Self { rest, done: 0 }
-    }
-
-    /// The elements `range`, behind those taken before; nothing where there are not so many.
-    pub(crate) fn take(&mut self, range: Range<usize>) -> &'a mut [T] {
-        if range.is_empty() {
-            return &mut [];
-        }
-        let behind = core::mem::take(&mut self.rest).split_at_mut_checked(range.start.wrapping_sub(self.done));
-        let (mine, rest) = behind.and_then(|(_, from)| from.split_at_mut_checked(range.len())).unwrap_or_default();
-        (self.rest, self.done) = (rest, range.end);
-        mine
-    }
-
-    /// All behind what has been taken.
-    pub(crate) fn rest(self) -> &'a mut [T] {
-        self.rest
-    }
 }

@@ -63,6 +63,22 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// The same problem with a `grad_output` and `indices` without gaps, where they are to have none.
+    pub(crate) fn without_gaps(&self, grad_output: bool, indices: bool) -> Self {
+        let strides = |[height, width]: [usize; 2]| {
+            let plane = height.saturating_mul(width);
+            [self.c.saturating_mul(plane), plane, width, 1]
+        };
+        let mut geometry = self.0;
+        if grad_output {
+            geometry.grad_output_strides = strides([self.out_h, self.out_w]);
+        }
+        if indices {
+            geometry.indices_strides = strides([self.h, self.w]);
+        }
+        Self(geometry)
+    }
+
     /// A tensor that this problem reads or writes. `self` is none of them.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {

@@ -20,11 +20,11 @@ mod work;
 
 use core::num::NonZeroUsize;
 
+use super::staging::Copies;
 use super::{Bound, Choice, Common, Phase, Price, one_more, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
-use copies::Copies;
 pub use layout::{Scratch, ShareWorkspace};
 pub use route::{Route, Window};
 use tiles::Tiles;
@@ -143,7 +143,9 @@ impl Plan {
 
     /// Its phases: those of the [copies](Self::stagings), then those of the route.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
-        self.copy_phases().chain(self.route_phases())
+        let problem = self.problem;
+        let copies = self.copies.phases(move |tensor| problem.slot(tensor), self.common.block_dim);
+        copies.chain(self.route_phases())
     }
 
     fn route_phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
@@ -212,7 +214,7 @@ impl Plan {
             _ => 1,
         };
         let paid = if self.problem.early_success().is_some() { 0 } else { paid };
-        core::iter::once(Price { name: "grid_passes", paid, unlimited: paid.min(1) }).chain(self.copy_price())
+        core::iter::once(Price { name: "grid_passes", paid, unlimited: paid.min(1) }).chain(self.copies.price())
     }
 
     /// Whether points have a gradient at all: that of the nearest pixel is 0.

@@ -15,17 +15,17 @@ use core::ops::Range;
 
 use self::tiles::Tiles;
 use super::shares::{Units, at_least_1, buffer_bytes, ceil_div, largest, length};
-use super::staging::{self, Staging};
+use super::staging::{Copies, Staging, far_columns};
 use super::{Common, Phase};
 use crate::im2col_backward::Problem;
-use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
+use crate::{Dtype, PlanError, PlanOptions, TargetSpec, Workspace};
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
-    staged: staging::Choice,
+    copies: Copies,
     /// The largest tile.
     size: Size,
 }
@@ -90,13 +90,12 @@ impl Tile {
 /// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut common = Common::new(target, options);
-    let staged = staging::Choice::new(&mut common, problem.slot(Tensor::GradOutput), staging::far_columns);
-    let mut plan = Plan { problem: *problem, common, staged, size: Size { rows: 1, columns: 1, taps: [0; 2] } };
+    let copies = common.choose_copies(|tensor| problem.slot(tensor), far_columns);
+    let mut plan = Plan { problem: *problem, common, copies, size: Size { rows: 1, columns: 1, taps: [0; 2] } };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
     }
-    plan.staged.limit_shares(plan.common.block_dim);
     Ok(plan)
 }
 
@@ -119,7 +118,7 @@ impl Plan {
         self.common.block_dim
     }
 
-    /// Its intermediates: a copy of `grad_output` where [`staging`](Self::staging) pays.
+    /// Its intermediates: a copy of `grad_output` where [that](Self::stagings) pays.
     #[must_use]
     pub const fn workspace(&self) -> &Workspace {
         &self.common.workspace
@@ -131,15 +130,12 @@ impl Plan {
         self.common.workspace.bytes()
     }
 
-    /// `stage` where there is something to copy first, and `compute`; or `zero` where no window has a position.
+    /// `stage_grad_output` where there is something to copy first, and `compute`; or `zero` where no window has a position.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
-        let compute = Phase { name: "compute", shares: self.common.block_dim };
-        let stage = self.staged.staging.map(|staging| staging.phase());
-        stage.into_iter().chain(core::iter::once(if self.problem.early_success().is_some() {
-            Phase::ZERO
-        } else {
-            compute
-        }))
+        let (problem, shares) = (self.problem, self.common.block_dim);
+        let compute = Phase { name: "compute", shares };
+        let last = if problem.early_success().is_some() { Phase::ZERO } else { compute };
+        self.copies.phases(move |tensor| problem.slot(tensor), shares).chain(core::iter::once(last))
     }
 
     /// The elements of `out` from the first to one past the last that a share writes; nothing for a share that is not.
@@ -148,18 +144,18 @@ impl Plan {
         self.units().elements(&self.share_rows(phase, share))
     }
 
-    /// The copy of `grad_output` that the phase `stage` makes.
-    #[must_use]
-    pub const fn staging(&self) -> Option<Staging> {
-        self.staged.staging
+    /// The copy of `grad_output` that the first phase makes, if it does.
+    pub fn stagings(&self) -> impl Iterator<Item = Staging> + use<> {
+        let (problem, Common { workspace, block_dim, .. }) = (self.problem, self.common);
+        self.copies.stagings(move |tensor| problem.slot(tensor), workspace, block_dim)
     }
 
     /// The same plan without a copy, for a `grad_output` that has no gaps: how the copy is computed on.
     #[must_use]
-    pub fn on_copy(&self) -> Self {
+    pub fn on_copies(&self) -> Self {
         let contiguous = self.problem.without_gaps();
         let common = Common { workspace: Workspace::EMPTY, ..self.common };
-        Self { problem: contiguous, common, staged: staging::Choice::NONE, ..*self }
+        Self { problem: contiguous, common, copies: Copies::NONE, ..*self }
     }
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the kernel.
@@ -199,7 +195,7 @@ impl Plan {
     pub fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
         // Rows without cells are none, however many there are.
-        if phase != self.staged.compute_phase() || share >= shares.get() || self.problem.w == 0 {
+        if phase != self.copies.count() || share >= shares.get() || self.problem.w == 0 {
             return 0..0;
         }
         self.units().share(shares, share)

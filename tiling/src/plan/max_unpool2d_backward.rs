@@ -2,7 +2,7 @@
 //!
 //! An index may point anywhere in its plane, so a tile's local memory holds the whole plane of `grad_output` where that fits.
 //! Where it does not, half of the memory is for the run and its indices and the other half for a slice of the plane: the run
-//! meets each slice in turn and picks what lies there. Nothing is kept between phases, so the workspace is always empty.
+//! meets each slice in turn and picks what lies there. The only intermediates are copies of inputs whose columns lie far apart.
 
 mod tiles;
 
@@ -10,15 +10,20 @@ use core::ops::Range;
 
 use self::tiles::Tiles;
 use super::shares::{Units, at_least_1, largest, length};
+use super::staging::{Copies, Staging, far_columns};
 use super::{Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
-use crate::{Operator, PlanError, PlanOptions, TargetSpec, Workspace};
+use crate::{Operator, PlanError, PlanOptions, TargetSpec, Tensor, TensorSlot, Workspace};
+
+/// Copies take as long as they save where there are more cells of `grad_output` for each that is picked.
+const CELLS_A_PICK: usize = 8;
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: Problem,
     common: Common,
+    copies: Copies,
     /// The largest tile.
     size: Size,
 }
@@ -63,10 +68,13 @@ impl Tile {
 /// [`PlanError::LocalBytes`] when the local memory does not hold a block of each box.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let common = Common::new(target, options);
-    let mut plan = Plan { problem: *problem, common, size: Size { elements: 1, cells: 1 } };
+    let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size: Size { elements: 1, cells: 1 } };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(common.target.cores).get();
+        let picks_many = plan.cells() <= plan.plane_size().saturating_mul(CELLS_A_PICK);
+        let pays = |slot: &TensorSlot| picks_many && far_columns(slot);
+        plan.copies = plan.common.choose_copies(|tensor| problem.slot(tensor), pays);
     }
     Ok(plan)
 }
@@ -90,22 +98,40 @@ impl Plan {
         self.common.block_dim
     }
 
-    /// Its intermediates: none.
+    /// Its intermediates: copies of inputs where [they](Self::stagings) pay.
     #[must_use]
     pub const fn workspace(&self) -> &Workspace {
         &self.common.workspace
     }
 
-    /// Bytes of workspace: 0.
+    /// Bytes of workspace, with the slack to align it.
     #[must_use]
     pub fn workspace_bytes(&self) -> usize {
         self.common.workspace.bytes()
     }
 
-    /// `compute`, or `zero` where there is nothing to write.
+    /// `stage_grad_output` and `stage_indices` where there is something to copy first, and `compute`; or `zero` where there is
+    /// nothing to write.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
-        let compute = Phase { name: "compute", shares: self.common.block_dim };
-        core::iter::once(if self.problem.early_success().is_some() { Phase::ZERO } else { compute })
+        let (problem, shares) = (self.problem, self.common.block_dim);
+        let compute = Phase { name: "compute", shares };
+        let last = if problem.early_success().is_some() { Phase::ZERO } else { compute };
+        self.copies.phases(move |tensor| problem.slot(tensor), shares).chain(core::iter::once(last))
+    }
+
+    /// The copies of inputs that the first phases make, in their order, one a phase.
+    pub fn stagings(&self) -> impl Iterator<Item = Staging> + use<> {
+        let (problem, Common { workspace, block_dim, .. }) = (self.problem, self.common);
+        self.copies.stagings(move |tensor| problem.slot(tensor), workspace, block_dim)
+    }
+
+    /// The same plan without copies, for inputs that are the copies: how they are computed on.
+    #[must_use]
+    pub fn on_copies(&self) -> Self {
+        let [grad_output, indices] = [Tensor::GradOutput, Tensor::Indices].map(|tensor| self.copies.has(tensor));
+        let problem = self.problem.without_gaps(grad_output, indices);
+        let common = Common { workspace: Workspace::EMPTY, ..self.common };
+        Self { problem, common, copies: Copies::NONE, ..*self }
     }
 
     /// The elements of `out` from the first to one past the last that a share writes; nothing for a share that is not.
@@ -155,9 +181,9 @@ impl Plan {
         .into_iter()
     }
 
-    /// What a workspace limit costs: nothing.
+    /// What a workspace limit costs: inputs whose columns lie far apart are read as they are.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        core::iter::empty()
+        self.copies.price().into_iter()
     }
 
     fn units(&self) -> Units {
@@ -169,7 +195,7 @@ impl Plan {
     /// Elements of `out`, counted over `[N, C, H, W]`, that a share makes.
     fn share_elements(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
-        if phase > 0 || share >= shares.get() {
+        if phase != self.copies.count() || share >= shares.get() {
             return 0..0;
         }
         self.units().share(shares, share)

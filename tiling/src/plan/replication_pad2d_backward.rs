@@ -1,8 +1,8 @@
 //! Native plan of ReplicationPad2dBackward: a tile is a box of the output with the box of `grad_output` that folds into it.
 //!
 //! Neighbouring output boxes read disjoint boxes of `grad_output`, so no cut reads anything twice, and there are no
-//! intermediates but a copy of a `grad_output` whose columns do not lie side by side. A tile is as many whole planes as fit the local memory, else rows, else
-//! columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
+//! intermediates but a copy of a `grad_output` whose columns do not lie side by side. A tile is as many whole planes as fit the
+//! local memory, else rows, else columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
 //! for a single cell that is still too much, columns ascending.
 
 mod axis;
@@ -11,10 +11,10 @@ mod tiles;
 use core::ops::Range;
 
 use super::shares::{Units, at_least_1, buffer_bytes, largest, length};
-use super::staging::{self, Staging};
+use super::staging::{Copies, Staging, any_step};
 use super::{Choice, Common, Phase, Price};
 use crate::replication_pad2d_backward::Problem;
-use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Tensor, Workspace};
+use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub use axis::Axis;
 
@@ -26,7 +26,7 @@ const LEAST_BLOCKS: usize = 8;
 pub struct Plan {
     problem: Problem,
     common: Common,
-    staged: staging::Choice,
+    copies: Copies,
     /// Whole planes of a tile; 0 where not even one fits.
     planes: usize,
     /// The most rows and columns of a tile of less than a plane.
@@ -95,8 +95,8 @@ impl Tile {
 /// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut common = Common::new(target, options);
-    let staged = staging::Choice::new(&mut common, problem.slot(Tensor::GradOutput), staging::any_step);
-    let mut plan = Plan { problem: *problem, common, staged, planes: 0, most: [usize::MAX; 2] };
+    let copies = common.choose_copies(|tensor| problem.slot(tensor), any_step);
+    let mut plan = Plan { problem: *problem, common, copies, planes: 0, most: [usize::MAX; 2] };
     let budget = plan.common.target.local_bytes;
     let (whole, part) =
         (plan.whole([plan.rows(), plan.columns()].map(|a| a.most_sources()), [1, 1]), plan.part([1, 1], 1));
@@ -108,7 +108,6 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
         plan.planes = largest(problem.n.saturating_mul(problem.c), budget, |n| plan.planes_bytes(n)).unwrap_or(0);
     }
-    plan.staged.limit_shares(plan.common.block_dim);
     Ok(plan)
 }
 
@@ -131,7 +130,7 @@ impl Plan {
         self.common.block_dim
     }
 
-    /// Its intermediates: a copy of `grad_output` where [`staging`](Self::staging) pays.
+    /// Its intermediates: a copy of `grad_output` where [that](Self::stagings) pays.
     #[must_use]
     pub const fn workspace(&self) -> &Workspace {
         &self.common.workspace
@@ -143,15 +142,12 @@ impl Plan {
         self.common.workspace.bytes()
     }
 
-    /// `stage` where there is something to copy first, and `compute`; or `zero` where there are no images.
+    /// `stage_grad_output` where there is something to copy first, and `compute`; or `zero` where there are no images.
     pub fn phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
-        let compute = Phase { name: "compute", shares: self.common.block_dim };
-        let stage = self.staged.staging.map(|staging| staging.phase());
-        stage.into_iter().chain(core::iter::once(if self.problem.early_success().is_some() {
-            Phase::ZERO
-        } else {
-            compute
-        }))
+        let (problem, shares) = (self.problem, self.common.block_dim);
+        let compute = Phase { name: "compute", shares };
+        let last = if problem.early_success().is_some() { Phase::ZERO } else { compute };
+        self.copies.phases(move |tensor| problem.slot(tensor), shares).chain(core::iter::once(last))
     }
 
     /// The elements of `grad_input` from the first to one past the last that a share writes; nothing for a share that is not.
@@ -160,18 +156,18 @@ impl Plan {
         self.units().elements(&self.share_rows(phase, share))
     }
 
-    /// The copy of `grad_output` that the phase `stage` makes.
-    #[must_use]
-    pub const fn staging(&self) -> Option<Staging> {
-        self.staged.staging
+    /// The copy of `grad_output` that the first phase makes, if it does.
+    pub fn stagings(&self) -> impl Iterator<Item = Staging> + use<> {
+        let (problem, Common { workspace, block_dim, .. }) = (self.problem, self.common);
+        self.copies.stagings(move |tensor| problem.slot(tensor), workspace, block_dim)
     }
 
     /// The same plan without a copy, for a `grad_output` that has no gaps: how the copy is computed on.
     #[must_use]
-    pub fn on_copy(&self) -> Self {
+    pub fn on_copies(&self) -> Self {
         let contiguous = self.problem.without_gaps();
         let common = Common { workspace: Workspace::EMPTY, ..self.common };
-        Self { problem: contiguous, common, staged: staging::Choice::NONE, ..*self }
+        Self { problem: contiguous, common, copies: Copies::NONE, ..*self }
     }
 
     /// The tiles of a share, in order: planes, rows, columns, parts of the sums.
@@ -247,7 +243,7 @@ impl Plan {
 
     /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        self.staged.price().into_iter()
+        self.copies.price().into_iter()
     }
 
     fn units(&self) -> Units {
@@ -259,7 +255,7 @@ impl Plan {
     /// Rows of `grad_input`, counted over all planes, that a share makes.
     fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
-        if phase != self.staged.compute_phase() || share >= shares.get() {
+        if phase != self.copies.count() || share >= shares.get() {
             return 0..0;
         }
         self.units().share(shares, share)

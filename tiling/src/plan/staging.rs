@@ -1,20 +1,27 @@
-//! A copy of `grad_output` without gaps, for targets that read memory by cache lines.
+//! Copies of inputs without gaps, for targets that read memory by cache lines.
 //!
 //! Where the columns of a tensor lie far apart, as in a transposed or channels-last one, each element of a row is on a line of
 //! its own, and by the time a kernel comes to the line's other elements it is gone from the cache. A copy that takes all of a
-//! line at once, and the kernel on the copy, are several times faster together (`docs/strides.md`). It is a phase in front of
-//! the others, `stage`, and a region of the workspace.
+//! line at once, and the kernel on the copy, are several times faster together (`docs/strides.md`). Each copy is a phase in front
+//! of the others and a region of the workspace.
 
 use core::ops::Range;
 
 use super::shares::at_least_1;
-use super::{Common, Phase, Price, split};
-use crate::{Region, TensorSlot, Workspace};
+use super::{Phase, Price, split};
+use crate::{Region, TargetSpec, Tensor, TensorSlot, Workspace};
 
 /// Neighbouring columns that far apart in bytes make a copy pay; nearer ones share enough of a line.
 const FAR: usize = 16;
 
-/// What the phase `stage` copies, and where.
+/// What may be copied, in the order of the phases: the tensor, its region and its phase.
+const TENSORS: [(Tensor, &str, &str); 3] = [
+    (Tensor::GradOutput, "grad_output", "stage_grad_output"),
+    (Tensor::Input, "input", "stage_input"),
+    (Tensor::Indices, "indices", "stage_indices"),
+];
+
+/// What a phase copies, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staging {
     /// The input, with its strides.
@@ -29,8 +36,7 @@ impl Staging {
     /// Planes (the first two dimensions) that a share copies, counted over all.
     #[must_use]
     pub fn planes(&self, share: usize) -> Range<usize> {
-        let planes = self.slot.shape.as_slice().iter().take(2).fold(1usize, |n, &size| n.saturating_mul(size));
-        if share >= self.shares { 0..0 } else { split(planes, at_least_1(self.shares), share) }
+        if share >= self.shares { 0..0 } else { split(planes(&self.slot), at_least_1(self.shares), share) }
     }
 
     /// Elements of a plane.
@@ -38,66 +44,105 @@ impl Staging {
     pub fn plane(&self) -> usize {
         self.slot.shape.as_slice().iter().skip(2).fold(1usize, |n, &size| n.saturating_mul(size))
     }
-
-    /// The phase.
-    pub(super) const fn phase(&self) -> Phase {
-        Phase { name: "stage", shares: self.shares }
-    }
 }
 
-/// A plan's choice to copy an input or not.
+/// Which of a plan's inputs are copied, and for which it would pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The copy, where there is one.
-    pub(super) staging: Option<Staging>,
-    /// Whether it would pay.
-    pays: bool,
+pub(crate) struct Copies {
+    made: [bool; TENSORS.len()],
+    pays: [bool; TENSORS.len()],
 }
 
-impl Choice {
-    /// No copy.
-    pub(super) const NONE: Self = Self { staging: None, pays: false };
+impl Copies {
+    /// No copies.
+    pub(super) const NONE: Self = Self { made: [false; TENSORS.len()], pays: [false; TENSORS.len()] };
 
-    /// Decides, and gives the plan its region. `pays` says for which strides the copy does.
-    pub(super) fn new(common: &mut Common, slot: Option<TensorSlot>, pays: impl Fn(&TensorSlot) -> bool) -> Self {
-        let Some(slot) = slot.filter(|slot| common.target.capabilities.caches && slot.span > 0 && pays(slot)) else {
-            return Self::NONE;
-        };
-        let elements = slot.shape.numel();
-        let workspace = elements
-            .and_then(|n| n.checked_mul(slot.dtype.size()))
-            .and_then(|bytes| Workspace::EMPTY.with("grad_output", bytes, 0, 1))
-            .filter(|workspace| common.options.workspace_limit.is_none_or(|limit| workspace.bytes() <= limit));
-        let region = workspace.and_then(|workspace| workspace.region("grad_output"));
-        let (Some(workspace), Some(region)) = (workspace, region) else { return Self { staging: None, pays: true } };
-        common.workspace = workspace;
-        let mut staging = Staging { slot, region, shares: 1 };
-        staging.shares = common.target.cores.min(staging.planes(0).len()).max(1);
-        Self { staging: Some(staging), pays: true }
-    }
-
-    /// No more shares than the plan uses cores.
-    pub(super) fn limit_shares(&mut self, block_dim: usize) {
-        if let Some(staging) = &mut self.staging {
-            staging.shares = staging.shares.min(block_dim);
+    /// Decides. `pays` says of which inputs a copy does, on a target with caches; `bytes` how large the workspace is with such
+    /// copies. One that would break the limit is not made.
+    pub(super) fn choose(
+        target: &TargetSpec,
+        limit: Option<usize>,
+        pays: impl Fn(Tensor) -> bool,
+        bytes: impl Fn(Self) -> Option<usize>,
+    ) -> Self {
+        let mut copies = Self::NONE;
+        if !target.capabilities.caches {
+            return copies;
         }
+        for (i, (tensor, ..)) in TENSORS.into_iter().enumerate() {
+            let mut more = copies;
+            if let (true, Some(pay), Some(make)) = (pays(tensor), more.pays.get_mut(i), more.made.get_mut(i)) {
+                (*pay, *make) = (true, true);
+                let fits = bytes(more).is_some_and(|bytes| limit.is_none_or(|limit| bytes <= limit));
+                copies = if fits { more } else { Self { made: copies.made, ..more } };
+            }
+        }
+        copies
     }
 
-    /// The number of the phase behind the copy, if there is one.
-    pub(super) fn compute_phase(&self) -> usize {
-        usize::from(self.staging.is_some())
+    /// How many there are, each in a phase of its own: the number of the first phase behind them.
+    pub(super) fn count(self) -> usize {
+        self.made.into_iter().filter(|&made| made).count()
     }
 
-    /// What it costs to do without.
-    pub(super) fn price(&self) -> Option<Price> {
-        let paid = usize::from(self.staging.is_none());
-        self.pays.then_some(Price { name: "strided_passes", paid, unlimited: 0 })
+    /// Whether a tensor is copied.
+    pub(super) fn has(self, tensor: Tensor) -> bool {
+        self.copied().any(|(copied, ..)| copied == tensor)
     }
+
+    fn copied(self) -> impl Iterator<Item = (Tensor, &'static str, &'static str)> + Clone {
+        TENSORS.into_iter().zip(self.made).filter(|&(_, made)| made).map(|(names, _)| names)
+    }
+
+    /// Their phases, on so many cores.
+    pub(super) fn phases(
+        self,
+        slot: impl Fn(Tensor) -> Option<TensorSlot> + Clone,
+        cores: usize,
+    ) -> impl Iterator<Item = Phase> + Clone {
+        self.copied().filter_map(move |(tensor, _, name)| Some(Phase { name, shares: shares(&slot(tensor)?, cores) }))
+    }
+
+    /// What the phases copy, in their order.
+    pub(super) fn stagings(
+        self,
+        slot: impl Fn(Tensor) -> Option<TensorSlot>,
+        workspace: Workspace,
+        cores: usize,
+    ) -> impl Iterator<Item = Staging> {
+        self.copied().filter_map(move |(tensor, region, _)| {
+            let slot = slot(tensor)?;
+            Some(Staging { slot, region: workspace.region(region)?, shares: shares(&slot, cores) })
+        })
+    }
+
+    /// Their regions, which stay to the last phase.
+    pub(super) fn lay_out(self, slot: impl Fn(Tensor) -> Option<TensorSlot>, last_phase: usize) -> Option<Workspace> {
+        self.copied().enumerate().try_fold(Workspace::EMPTY, |workspace, (phase, (tensor, region, _))| {
+            let slot = slot(tensor)?;
+            workspace.with(region, slot.shape.numel()?.checked_mul(slot.dtype.size())?, phase, last_phase)
+        })
+    }
+
+    /// What it costs to do without those that would pay.
+    pub(super) fn price(self) -> Option<Price> {
+        let pay = self.pays.into_iter().filter(|&pays| pays).count();
+        (pay > 0).then_some(Price { name: "strided_passes", paid: pay.saturating_sub(self.count()), unlimited: 0 })
+    }
+}
+
+/// Planes of a tensor: the first two dimensions.
+fn planes(slot: &TensorSlot) -> usize {
+    slot.shape.as_slice().iter().take(2).fold(1usize, |n, &size| n.saturating_mul(size))
+}
+
+fn shares(slot: &TensorSlot, cores: usize) -> usize {
+    cores.min(planes(slot)).max(1)
 }
 
 /// Whether the columns do not lie side by side: for kernels whose way of walking strides is slower than a copy.
 pub(super) fn any_step(slot: &TensorSlot) -> bool {
-    slot.shape.as_slice().last() > Some(&1) && slot.strides.as_slice().last() > Some(&1)
+    slot.span > 0 && slot.shape.as_slice().last() > Some(&1) && slot.strides.as_slice().last() > Some(&1)
 }
 
 /// Whether the columns are far apart, with something else between them: for kernels that walk near ones as fast as a copy.
@@ -106,25 +151,34 @@ pub(super) fn far_columns(slot: &TensorSlot) -> bool {
     let (Some(&columns), Some(&step)) = (shape.last(), strides.last()) else { return false };
     let mut others = shape.iter().zip(strides).rev().skip(1);
     let between = others.any(|(&size, &stride)| size > 1 && stride > 0 && stride < step);
-    columns > 1 && between && step.saturating_mul(slot.dtype.size()) >= FAR
+    slot.span > 0 && columns > 1 && between && step.saturating_mul(slot.dtype.size()) >= FAR
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, PlanOptions, TargetSpec, Tensor};
+    use crate::Dtype;
 
-    fn choice(shape: [usize; 4], strides: [usize; 4], limit: Option<usize>) -> (Choice, Common) {
-        let options = PlanOptions { workspace_limit: limit, ..Default::default() };
-        let mut common = Common::new(&TargetSpec::host(3), &options);
-        let slot = TensorSlot::new(Tensor::GradOutput, false, Dtype::F32, shape, strides);
-        (Choice::new(&mut common, slot, far_columns), common)
+    const SHAPE: [usize; 4] = [2, 5, 6, 7];
+
+    /// A `grad_output` and an `input` of these strides.
+    fn slot(strides: [usize; 4]) -> impl Fn(Tensor) -> Option<TensorSlot> + Clone {
+        move |tensor| match tensor {
+            Tensor::GradOutput | Tensor::Input => TensorSlot::new(tensor, false, Dtype::F32, SHAPE, strides),
+            _ => None,
+        }
+    }
+
+    fn choose(strides: [usize; 4], limit: Option<usize>) -> Copies {
+        let slot = slot(strides);
+        let pays = |tensor| slot(tensor).is_some_and(|slot| far_columns(&slot));
+        let bytes = |copies: Copies| Some(copies.lay_out(&slot, copies.count())?.bytes());
+        Copies::choose(&TargetSpec::host(3), limit, pays, bytes)
     }
 
     #[test]
     fn only_rows_across_lines_are_copied() {
-        let shape = [2, 5, 6, 7];
-        let far = |strides| choice(shape, strides, None).0.staging.is_some();
+        let far = |strides| choose(strides, None).has(Tensor::GradOutput);
         assert!(far([210, 1, 35, 5]), "channels last");
         assert!(far([210, 42, 1, 6]), "transposed");
         assert!(far([0, 42, 1, 6]), "transposed, one image for all");
@@ -133,30 +187,44 @@ mod tests {
         assert!(!far([420, 84, 14, 2]), "every other element");
         assert!(!far([3360, 672, 112, 16]), "nothing lies between the columns");
         assert!(!far([210, 0, 0, 0]), "one element for all of a plane");
-        let any = |strides| any_step(&TensorSlot::new(Tensor::GradOutput, false, Dtype::F32, shape, strides).unwrap());
+        let any = |strides| any_step(&slot(strides)(Tensor::GradOutput).unwrap());
         assert!(any([420, 84, 14, 2]) && any([210, 1, 35, 5]));
         assert!(!any([210, 42, 7, 1]) && !any([210, 0, 0, 0]));
     }
 
     #[test]
     fn the_limit_decides_and_the_price_says_so() {
-        let (shape, strides) = ([2, 5, 6, 7], [210, 1, 35, 5]);
-        let bytes = choice(shape, strides, None).1.workspace.bytes();
-        assert!(bytes >= 420 * 4);
-        for (limit, staged) in [(bytes - 1, false), (bytes, true), (0, false)] {
-            let (choice, common) = choice(shape, strides, Some(limit));
-            assert_eq!((choice.staging.is_some(), choice.compute_phase()), (staged, usize::from(staged)));
-            assert_eq!(choice.price().map(|price| (price.paid, price.unlimited)), Some((usize::from(!staged), 0)));
-            assert_eq!(common.workspace.bytes(), if staged { bytes } else { 0 });
+        let strides = [210, 1, 35, 5];
+        let of = |count: usize| count * (420usize * 4).next_multiple_of(crate::ALIGN) + crate::ALIGN - 1;
+        let limits =
+            [(None, 2), (Some(of(2)), 2), (Some(of(2) - 1), 1), (Some(of(1)), 1), (Some(of(1) - 1), 0), (Some(0), 0)];
+        for (limit, count) in limits {
+            let copies = choose(strides, limit);
+            assert_eq!(copies.count(), count, "{limit:?}");
+            assert_eq!(copies.price().map(|price| (price.paid, price.unlimited)), Some((2 - count, 0)));
+            assert_eq!([Tensor::GradOutput, Tensor::Input].map(|tensor| copies.has(tensor)), [count > 0, count > 1]);
         }
-        assert_eq!(choice(shape, [210, 42, 7, 1], Some(0)).0.price(), None);
+        assert_eq!(choose([210, 42, 7, 1], Some(0)).price(), None);
+        let without_caches = TargetSpec {
+            capabilities: crate::Capabilities { caches: false, ..TargetSpec::host(3).capabilities },
+            ..TargetSpec::host(3)
+        };
+        assert_eq!(Copies::choose(&without_caches, None, |_| true, |_| Some(0)), Copies::NONE);
     }
 
     #[test]
     fn shares_copy_each_plane_once() {
-        let staging = choice([2, 5, 6, 7], [210, 1, 35, 5], None).0.staging.unwrap();
-        assert_eq!((staging.shares, staging.plane()), (3, 42));
-        let planes: Vec<_> = (0..4).flat_map(|share| staging.planes(share)).collect();
-        assert_eq!(planes, (0..10).collect::<Vec<_>>());
+        let (copies, slot) = (choose([210, 1, 35, 5], None), slot([210, 1, 35, 5]));
+        let workspace = copies.lay_out(&slot, 2).unwrap();
+        for (cores, shares) in [(1, 1), (3, 3), (99, 10)] {
+            let phases: Vec<_> = copies.phases(&slot, cores).collect();
+            let names = ["stage_grad_output", "stage_input"];
+            assert_eq!(phases, names.map(|name| Phase { name, shares }));
+            for (staging, phase) in copies.stagings(&slot, workspace, cores).zip(phases) {
+                assert_eq!((staging.shares, staging.plane()), (phase.shares, 42));
+                let planes: Vec<_> = (0..=cores).flat_map(|share| staging.planes(share)).collect();
+                assert_eq!(planes, (0..10).collect::<Vec<_>>());
+            }
+        }
     }
 }

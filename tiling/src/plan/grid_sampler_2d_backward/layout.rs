@@ -100,12 +100,13 @@ impl Plan {
     /// The workspace; `None` when sizes overflow.
     pub(super) fn lay_out(&self) -> Option<Workspace> {
         let p = &self.problem;
-        let phases = self.phases().count();
-        let first = self.copies.phases();
+        let first = self.copies.count();
+        let phases = first.saturating_add(self.route_phases().count());
         let compute = first.saturating_add(usize::from(self.route == Route::Bands && self.reads_input()));
         let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
         let last = phases.saturating_sub(1);
-        let mut workspace = self.lay_out_copies(last)?.with("scratch", scratch, compute, compute)?;
+        let mut workspace =
+            self.copies.lay_out(|tensor| p.slot(tensor), last)?.with("scratch", scratch, compute, compute)?;
         match self.route {
             Route::Blocks if self.reads_input() => {
                 let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;

@@ -6,7 +6,7 @@ use super::{CHANNEL_BLOCK, CHUNK, Plan, Work, ceil_div, images_of, split};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice, Larger};
-use crate::{Dtype, PlanError};
+use crate::{Dtype, PlanError, Tensor};
 
 /// How a plan computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl Plan {
     /// Whether the route with points side by side works on a copy of `input`: its planes have gaps or need widening.
     #[must_use]
     pub fn stages_input(&self) -> bool {
-        self.sums_apart() || !self.copies.of_input() && !self.packed(self.problem.input_strides)
+        self.sums_apart() || !self.copies.has(Tensor::Input) && !self.packed(self.problem.input_strides)
     }
 
     /// Whether that route adds up `input_grad` in a copy.

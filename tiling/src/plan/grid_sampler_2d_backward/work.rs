@@ -79,7 +79,7 @@ impl Plan {
     #[must_use]
     pub fn work(&self, phase: usize, share: usize) -> Work {
         let shares = NonZeroUsize::new(self.common.block_dim).unwrap_or(NonZeroUsize::MIN);
-        let of_route = phase.checked_sub(self.copies.phases()).and_then(|phase| self.route_phases().nth(phase));
+        let of_route = phase.checked_sub(self.copies.count()).and_then(|phase| self.route_phases().nth(phase));
         let Some(Phase { name, .. }) = of_route else { return Work::Nothing };
         if share >= shares.get() {
             return Work::Nothing;

@@ -54,6 +54,6 @@ impl Plan {
 
     /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        self.staged.price().into_iter()
+        self.copies.price().into_iter()
     }
 }

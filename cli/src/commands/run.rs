@@ -50,10 +50,10 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let threads = args.threads.map_or_else(Threads::available, Threads);
     let mut file = Input::open(&args.input)?;
     let described = problem(attributes, &Known::in_file(operator, &mut file)?, &args.contract)?;
-    let plan = planning::plan(&described.problem, &args.planning, threads.0)?;
     let slots: Vec<_> = described.problem.tensors().collect();
     let bytes = slots.iter().map(|slot| slot.span.saturating_mul(slot.dtype.size())).fold(0, usize::saturating_add);
     let worth = threads.worth(bytes);
+    let plan = planning::plan(&described.problem, &args.planning, worth.0)?;
     let output = args.output.as_deref().map(|path| {
         let dtypes = described.outputs.iter().map(|(tensor, desc)| (tensor.name(), desc.dtype));
         Output::create(path, dtypes)

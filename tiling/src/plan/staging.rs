@@ -63,7 +63,7 @@ impl Copies {
         target: &TargetSpec,
         limit: Option<usize>,
         pays: impl Fn(Tensor) -> bool,
-        bytes: impl Fn(Self) -> Option<usize>,
+        mut bytes: impl FnMut(Self) -> Option<usize>,
     ) -> Self {
         let mut copies = Self::NONE;
         if !target.capabilities.caches {
@@ -118,10 +118,14 @@ impl Copies {
 
     /// Their regions, which stay to the last phase.
     pub(super) fn lay_out(self, slot: impl Fn(Tensor) -> Option<TensorSlot>, last_phase: usize) -> Option<Workspace> {
-        self.copied().enumerate().try_fold(Workspace::EMPTY, |workspace, (phase, (tensor, region, _))| {
+        let (mut workspace, mut phase) = (Workspace::EMPTY, 0usize);
+        for (tensor, region, _) in self.copied() {
             let slot = slot(tensor)?;
-            workspace.with(region, slot.shape.numel()?.checked_mul(slot.dtype.size())?, phase, last_phase)
-        })
+            workspace =
+                workspace.with(region, slot.shape.numel()?.checked_mul(slot.dtype.size())?, phase, last_phase)?;
+            phase = phase.saturating_add(1);
+        }
+        Some(workspace)
     }
 
     /// What it costs to do without those that would pay.

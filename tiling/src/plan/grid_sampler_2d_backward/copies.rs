@@ -47,7 +47,11 @@ impl Plan {
     pub(super) fn choose_copies(&self) -> Copies {
         let reads = |tensor| tensor == Tensor::GradOutput || self.reads_input();
         let pays = |tensor| reads(tensor) && self.problem.slot(tensor).is_some_and(|slot| self.reads_far(&slot));
-        let bytes = |copies| Some(Self { copies, ..*self }.lay_out()?.bytes());
+        let mut plan = *self;
+        let bytes = |copies| {
+            plan.copies = copies;
+            Some(plan.lay_out()?.bytes())
+        };
         Copies::choose(&self.common.target, self.common.options.workspace_limit, pays, bytes)
     }
 }

@@ -106,7 +106,8 @@ proptest! {
             let mut out = output(problem.slot(Tensor::Out));
             let inputs = max_unpool::Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };
             let outputs = max_unpool::Outputs { out: values_mut(&mut out) };
-            max_unpool::run_parallel(&plan, way.level, &Threads(way.threads), inputs, outputs, &mut []).unwrap();
+            let mut workspace = vec![0x5a; plan.workspace_bytes()];
+            max_unpool::run_parallel(&plan, way.level, &Threads(way.threads), inputs, outputs, &mut workspace).unwrap();
             out
         };
         let plain = run(PLAIN);

@@ -29,6 +29,8 @@ pub enum Feature {
     /// Grid sampling with an image's channels staged side by side, or a few channels with points side by side, which plans for
     /// machines with vectors choose.
     ChannelsLast,
+    /// Copies of strided inputs, which plans for machines with caches make.
+    Copies,
 }
 
 pub(crate) const F16: bool = Feature::F16.is_built();
@@ -39,6 +41,7 @@ pub(crate) const INTEGER: bool = Feature::Integer.is_built();
 pub(crate) const COMPLEX: bool = Feature::Complex.is_built();
 pub(crate) const BICUBIC: bool = Feature::Bicubic.is_built();
 pub(crate) const CHANNELS_LAST: bool = Feature::ChannelsLast.is_built();
+pub(crate) const COPIES: bool = Feature::Copies.is_built();
 
 impl Feature {
     /// Whether this build has it.
@@ -53,6 +56,7 @@ impl Feature {
             Self::Complex => cfg!(feature = "complex"),
             Self::Bicubic => cfg!(feature = "bicubic"),
             Self::ChannelsLast => cfg!(feature = "channels-last"),
+            Self::Copies => cfg!(feature = "copies"),
         }
     }
 
@@ -81,6 +85,7 @@ impl Feature {
             Self::Complex => "complex",
             Self::Bicubic => "bicubic",
             Self::ChannelsLast => "channels-last",
+            Self::Copies => "copies",
         }
     }
 

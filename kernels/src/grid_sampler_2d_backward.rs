@@ -113,6 +113,7 @@ pub fn run_parallel(
     }
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
+        Feature::Copies.need(Operator::GridSampler2dBackward)?;
         let source = inputs.of(&staging);
         *source = regions.copy(&staging, parallel, *source)?;
     }
@@ -142,6 +143,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    Feature::Copies.need(Operator::GridSampler2dBackward)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
@@ -160,7 +162,7 @@ pub fn run_share(
     outputs: Outputs<'_>,
     memory: ShareMemory<'_>,
 ) -> Result<(), RunError> {
-    let copies = plan.stagings().count();
+    let copies = stage::count(plan.stagings(), Operator::GridSampler2dBackward)?;
     // The copies themselves are made by `stage_share`.
     let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
     let on_copies = (copies > 0).then(|| plan.on_copies());

@@ -69,6 +69,7 @@ pub fn run_parallel(
     check_built(plan)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
+        Feature::Copies.need(Operator::Im2colBackward)?;
         inputs.grad_output = regions.copy(&staging, parallel, inputs.grad_output)?;
     }
     let on_copies = regions.used.then(|| plan.on_copies());
@@ -95,6 +96,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    Feature::Copies.need(Operator::Im2colBackward)?;
     stage::stage_share(&staging, share, inputs.grad_output, copy)
 }
 
@@ -111,7 +113,7 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
-    let copies = plan.stagings().count();
+    let copies = stage::count(plan.stagings(), Operator::Im2colBackward)?;
     // The copies themselves are made by `stage_share`.
     let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
     let on_copies = (copies > 0).then(|| plan.on_copies());

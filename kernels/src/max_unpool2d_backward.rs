@@ -69,6 +69,7 @@ pub fn run_parallel(
     check_built(plan)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
+        Feature::Copies.need(Operator::MaxUnpool2dBackward)?;
         let source = inputs.of(&staging);
         *source = regions.copy(&staging, parallel, *source)?;
     }
@@ -100,6 +101,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
+    Feature::Copies.need(Operator::MaxUnpool2dBackward)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
@@ -117,7 +119,7 @@ pub fn run_share(
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
     let _ = level;
-    let copies = plan.stagings().count();
+    let copies = stage::count(plan.stagings(), Operator::MaxUnpool2dBackward)?;
     // The copies themselves are made by `stage_share`.
     let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
     let on_copies = (copies > 0).then(|| plan.on_copies());

@@ -4,12 +4,12 @@
 //! some columns: it reads whole lines, and writes whole lines.
 
 use bytemuck::Pod;
-use ubtile_tiling::{ALIGN, Staging};
+use ubtile_tiling::{ALIGN, Operator, Staging};
 
-use crate::RunError;
-use crate::built::INTEGER;
+use crate::built::{COPIES, INTEGER};
 use crate::parallel::{Front, Parallel, shares};
 use crate::values::{Values, ValuesMut};
+use crate::{Feature, RunError};
 
 /// Columns of a block: a line or two of each of its rows.
 const COLUMNS: usize = 32;
@@ -61,6 +61,15 @@ impl<'w> Regions<'w> {
     pub(crate) fn rest(self) -> &'w mut [u8] {
         self.aligned.rest()
     }
+}
+
+/// How many copies a plan has, if this build can make them.
+pub(crate) fn count(stagings: impl Iterator<Item = Staging>, operator: Operator) -> Result<usize, RunError> {
+    let count = stagings.count();
+    if count > 0 {
+        Feature::Copies.need(operator)?;
+    }
+    Ok(if COPIES { count } else { 0 })
 }
 
 /// Copies one share, `dest` being its planes, for callers with threads of their own.

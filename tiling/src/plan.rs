@@ -154,7 +154,7 @@ impl Common {
         slot: impl Fn(Tensor) -> Option<TensorSlot>,
         pays: impl Fn(&TensorSlot) -> bool,
     ) -> Copies {
-        let lay_out = |copies: Copies| copies.lay_out(&slot, copies.count());
+        let lay_out = |copies: Copies| copies.workspace(&slot, copies.count());
         let pays = |tensor| slot(tensor).is_some_and(|slot| !slot.output && pays(&slot));
         let limit = self.options.workspace_limit;
         let copies = Copies::choose(&self.target, limit, pays, |copies| Some(lay_out(copies)?.bytes()));

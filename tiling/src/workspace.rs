@@ -53,9 +53,9 @@ impl Workspace {
     /// Adds an intermediate at the lowest offset where no region with a common lifetime lies; `None` when the plan has too
     /// many or the offset overflows. A region of 0 bytes is left out.
     #[must_use]
-    pub fn with(mut self, name: &'static str, bytes: usize, first_phase: usize, last_phase: usize) -> Option<Self> {
+    pub fn add(&mut self, name: &'static str, bytes: usize, first_phase: usize, last_phase: usize) -> Option<()> {
         if bytes == 0 {
-            return Some(self);
+            return Some(());
         }
         let mut new =
             Region { name, offset: 0, bytes: bytes.checked_next_multiple_of(ALIGN)?, first_phase, last_phase };
@@ -68,7 +68,7 @@ impl Workspace {
         isize::try_from(new.offset.checked_add(new.bytes)?.checked_add(ALIGN)?).ok()?;
         *self.regions.get_mut(self.count)? = new;
         self.count += 1;
-        Some(self)
+        Some(())
     }
 
     /// The regions in the order they were added.
@@ -96,8 +96,10 @@ mod tests {
 
     #[test]
     fn disjoint_lifetimes_share_bytes() {
-        let ws =
-            Workspace::EMPTY.with("a", 100, 0, 1).unwrap().with("b", 100, 1, 2).unwrap().with("c", 64, 2, 3).unwrap();
+        let mut ws = Workspace::EMPTY;
+        for (name, bytes, first, last) in [("a", 100, 0, 1), ("b", 100, 1, 2), ("c", 64, 2, 3)] {
+            ws.add(name, bytes, first, last).unwrap();
+        }
         let offsets: Vec<_> = ws.regions().iter().map(|r| r.offset).collect();
         assert_eq!(offsets, [0, 128, 0]);
         assert_eq!(ws.bytes(), 256 + 63);
@@ -106,10 +108,11 @@ mod tests {
 
     #[test]
     fn nothing_costs_nothing_and_too_much_is_refused() {
-        assert_eq!(Workspace::EMPTY.with("none", 0, 0, 0).unwrap().bytes(), 0);
-        assert_eq!(Workspace::EMPTY.with("huge", usize::MAX - 10, 0, 0), None);
+        let mut ws = Workspace::EMPTY;
+        assert_eq!((ws.add("none", 0, 0, 0), ws.bytes()), (Some(()), 0));
+        assert_eq!(ws.add("huge", usize::MAX - 10, 0, 0), None);
         let half = isize::MAX as usize / 2;
-        let one = Workspace::EMPTY.with("a", half, 0, 0).unwrap();
-        assert_eq!(one.with("b", half, 0, 0), None);
+        assert_eq!(ws.add("a", half, 0, 0), Some(()));
+        assert_eq!(ws.add("b", half, 0, 0), None);
     }
 }

@@ -92,8 +92,8 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
         return Ok(plan);
     }
     plan.tile_points = plan.largest_tile()?;
-    (plan.route, plan.common.block_dim) = plan.choose();
-    plan.copies = plan.choose_copies();
+    plan.choose();
+    plan.choose_copies();
     plan.common.workspace = plan.lay_out().ok_or(PlanError::TooLarge)?;
     Ok(plan)
 }

@@ -7,8 +7,8 @@ use super::split;
 
 /// The largest `n` of `1..=most` for which `bytes(n)` stays within `budget`; `None` when not even 1 does. `bytes` must never
 /// fall, and is `None` where it overflows.
-pub(crate) fn largest(most: usize, budget: usize, bytes: impl Fn(usize) -> Option<usize>) -> Option<usize> {
-    let fits = |n: usize| bytes(n).is_some_and(|b| b <= budget);
+pub(crate) fn largest(most: usize, budget: usize, mut bytes: impl FnMut(usize) -> Option<usize>) -> Option<usize> {
+    let mut fits = |n: usize| bytes(n).is_some_and(|b| b <= budget);
     if most == 0 || !fits(1) {
         return None;
     }

@@ -116,16 +116,26 @@ impl Copies {
         })
     }
 
-    /// Their regions, which stay to the last phase.
-    pub(super) fn lay_out(self, slot: impl Fn(Tensor) -> Option<TensorSlot>, last_phase: usize) -> Option<Workspace> {
-        let (mut workspace, mut phase) = (Workspace::EMPTY, 0usize);
+    /// Adds their regions, which stay to the last phase.
+    pub(super) fn lay_out(
+        self,
+        slot: impl Fn(Tensor) -> Option<TensorSlot>,
+        last_phase: usize,
+        workspace: &mut Workspace,
+    ) -> Option<()> {
+        let mut phase = 0usize;
         for (tensor, region, _) in self.copied() {
             let slot = slot(tensor)?;
-            workspace =
-                workspace.with(region, slot.shape.numel()?.checked_mul(slot.dtype.size())?, phase, last_phase)?;
+            workspace.add(region, slot.shape.numel()?.checked_mul(slot.dtype.size())?, phase, last_phase)?;
             phase = phase.saturating_add(1);
         }
-        Some(workspace)
+        Some(())
+    }
+
+    /// A workspace of their regions alone.
+    pub(super) fn workspace(self, slot: impl Fn(Tensor) -> Option<TensorSlot>, last_phase: usize) -> Option<Workspace> {
+        let mut workspace = Workspace::EMPTY;
+        self.lay_out(slot, last_phase, &mut workspace).map(|()| workspace)
     }
 
     /// What it costs to do without those that would pay.
@@ -176,7 +186,7 @@ mod tests {
     fn choose(strides: [usize; 4], limit: Option<usize>) -> Copies {
         let slot = slot(strides);
         let pays = |tensor| slot(tensor).is_some_and(|slot| far_columns(&slot));
-        let bytes = |copies: Copies| Some(copies.lay_out(&slot, copies.count())?.bytes());
+        let bytes = |copies: Copies| Some(copies.workspace(&slot, copies.count())?.bytes());
         Copies::choose(&TargetSpec::host(3), limit, pays, bytes)
     }
 
@@ -219,7 +229,7 @@ mod tests {
     #[test]
     fn shares_copy_each_plane_once() {
         let (copies, slot) = (choose([210, 1, 35, 5], None), slot([210, 1, 35, 5]));
-        let workspace = copies.lay_out(&slot, 2).unwrap();
+        let workspace = copies.workspace(&slot, 2).unwrap();
         for (cores, shares) in [(1, 1), (3, 3), (99, 10)] {
             let phases: Vec<_> = copies.phases(&slot, cores).collect();
             let names = ["stage_grad_output", "stage_input"];

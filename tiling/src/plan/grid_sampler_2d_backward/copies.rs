@@ -44,14 +44,19 @@ impl Plan {
     }
 
     /// Decides which copies there are, by strides and by the workspace limit.
-    pub(super) fn choose_copies(&self) -> Copies {
-        let reads = |tensor| tensor == Tensor::GradOutput || self.reads_input();
-        let pays = |tensor| reads(tensor) && self.problem.slot(tensor).is_some_and(|slot| self.reads_far(&slot));
-        let mut plan = *self;
-        let bytes = |copies| {
-            plan.copies = copies;
-            Some(plan.lay_out()?.bytes())
+    pub(super) fn choose_copies(&mut self) {
+        let far = |tensor| {
+            let reads = tensor == Tensor::GradOutput || self.reads_input();
+            reads && self.problem.slot(tensor).is_some_and(|slot| self.reads_far(&slot))
         };
-        Copies::choose(&self.common.target, self.common.options.workspace_limit, pays, bytes)
+        let [grad_output, input] = [Tensor::GradOutput, Tensor::Input].map(far);
+        let pays = |tensor| if tensor == Tensor::Input { input } else { tensor == Tensor::GradOutput && grad_output };
+        let (target, limit) = (self.common.target, self.common.options.workspace_limit);
+        // Tried in place, as a plan is too large for copies of it.
+        let bytes = |copies| {
+            self.copies = copies;
+            Some(self.lay_out()?.bytes())
+        };
+        self.copies = Copies::choose(&target, limit, pays, bytes);
     }
 }

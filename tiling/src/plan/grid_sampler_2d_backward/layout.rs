@@ -105,12 +105,13 @@ impl Plan {
         let compute = first.saturating_add(usize::from(self.route == Route::Bands && self.reads_input()));
         let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
         let last = phases.saturating_sub(1);
-        let mut workspace =
-            self.copies.lay_out(|tensor| p.slot(tensor), last)?.with("scratch", scratch, compute, compute)?;
+        let mut workspace = Workspace::EMPTY;
+        self.copies.lay_out(|tensor| p.slot(tensor), last, &mut workspace)?;
+        workspace.add("scratch", scratch, compute, compute)?;
         match self.route {
             Route::Blocks if self.reads_input() => {
                 let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;
-                workspace = workspace.with("partial_grid_grad", bytes, compute, last)?;
+                workspace.add("partial_grid_grad", bytes, compute, last)?;
             }
             Route::Bands => {
                 let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
@@ -118,10 +119,10 @@ impl Plan {
                 if self.reads_input() {
                     let input =
                         if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
-                    workspace = workspace.with("input_staged", input, first, compute)?;
+                    workspace.add("input_staged", input, first, compute)?;
                 }
                 if p.want_input_grad {
-                    workspace = workspace.with("input_grad_staged", image, compute, last)?;
+                    workspace.add("input_grad_staged", image, compute, last)?;
                 }
             }
             _ => {}

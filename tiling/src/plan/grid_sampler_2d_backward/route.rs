@@ -51,32 +51,33 @@ impl Window {
 }
 
 impl Plan {
-    /// The route and its shares.
-    pub(super) fn choose(&self) -> (Route, usize) {
-        let (p, cores) = (&self.problem, self.common.target.cores);
+    /// Chooses the route and its shares.
+    pub(super) fn choose(&mut self) {
+        let ([n, c, hi], cores) = ([self.problem.n, self.problem.c, self.problem.hi], self.common.target.cores);
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if self.common.target.vector_bytes >= 16 {
             let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
             if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
                 let (route, step, most) = if lanes {
-                    (Route::PointLanes, p.n, p.n.saturating_mul(p.c))
+                    (Route::PointLanes, n, n.saturating_mul(c))
                 } else if blocks {
-                    (Route::Blocks, 1, p.n.saturating_mul(self.blocks().get()))
+                    (Route::Blocks, 1, n.saturating_mul(self.blocks().get()))
                 } else {
-                    (Route::Bands, p.n, p.n.saturating_mul((p.hi / BAND_ROWS).min(self.points())))
+                    (Route::Bands, n, n.saturating_mul((hi / BAND_ROWS).min(self.points())))
                 };
                 let mut shares = (images.saturating_add(1)..=cores.min(most)).rev().filter(|n| n.is_multiple_of(step));
-                if let Some(shares) = shares.find(|&n| self.fits_limit(route, n)) {
-                    return (route, shares);
+                if shares.any(|n| self.fits_limit(route, n)) {
+                    return;
                 }
             }
             let route = if lanes { Route::PointLanes } else { Route::Images };
-            if let Some(shares) = (1..=images).rev().find(|&n| self.fits_limit(route, n)) {
-                return (route, shares);
+            if (1..=images).rev().any(|n| self.fits_limit(route, n)) {
+                return;
             }
         }
-        (Route::Direct(self.window(images)), images)
+        let window = self.window(images);
+        (self.route, self.common.block_dim) = (Route::Direct(window), images);
     }
 
     /// Whether points side by side are possible and faster than channels side by side.
@@ -158,30 +159,31 @@ impl Plan {
         if blocks { images } else { planes && points }
     }
 
-    fn fits_limit(&self, route: Route, shares: usize) -> bool {
-        let mut plan = *self;
-        (plan.route, plan.common.block_dim) = (route, shares);
+    /// Takes a route, and says whether the limit lets it: in place, as a plan is too large to be tried on copies.
+    fn fits_limit(&mut self, route: Route, shares: usize) -> bool {
+        (self.route, self.common.block_dim) = (route, shares);
         let limit = self.common.options.workspace_limit.unwrap_or(usize::MAX);
-        plan.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
+        self.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
     }
 
     /// The largest window that the limit leaves each share; all of an image where sums can be made in place.
-    fn window(&self, shares: usize) -> Window {
-        let p = &self.problem;
-        let whole = Window { channels: p.c, rows: p.hi, columns: p.wi };
-        if !p.want_input_grad || p.dtype == self.sums_dtype() {
+    fn window(&mut self, shares: usize) -> Window {
+        let (p, sums) = (&self.problem, self.sums_dtype());
+        let (c, hi, wi) = (p.c, p.hi, p.wi);
+        let whole = Window { channels: c, rows: hi, columns: wi };
+        if !p.want_input_grad || p.dtype == sums {
             return whole;
         }
-        let fits = |window: Window| self.fits_limit(Route::Direct(window), shares);
+        let mut fits = |window: Window| self.fits_limit(Route::Direct(window), shares);
         let plane = Window { channels: 1, ..whole };
         let line = Window { rows: 1, ..plane };
         // The smallest windows fit the stack.
-        if let Some(channels) = largest_that(p.c, |channels| fits(Window { channels, ..whole })) {
+        if let Some(channels) = largest_that(c, |channels| fits(Window { channels, ..whole })) {
             Window { channels, ..whole }
-        } else if let Some(rows) = largest_that(p.hi, |rows| fits(Window { rows, ..plane })) {
+        } else if let Some(rows) = largest_that(hi, |rows| fits(Window { rows, ..plane })) {
             Window { rows, ..plane }
         } else {
-            let columns = largest_that(p.wi, |columns| fits(Window { columns, ..line })).unwrap_or(1);
+            let columns = largest_that(wi, |columns| fits(Window { columns, ..line })).unwrap_or(1);
             Window { columns, ..line }
         }
     }
@@ -211,7 +213,7 @@ impl Plan {
         let (Some(limit), Bound::Work) = (self.common.options.workspace_limit, choice.bound) else { return choice };
         let mut unlimited = *self;
         unlimited.common.options.workspace_limit = None;
-        (unlimited.route, unlimited.common.block_dim) = unlimited.choose();
+        unlimited.choose();
         let value = unlimited.common.block_dim;
         if self.route == Route::Zero || value <= choice.value {
             return choice;
@@ -250,6 +252,6 @@ impl Plan {
 }
 
 /// The largest `n` of `1..=most` that fits, where all below one that fits do too.
-fn largest_that(most: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+fn largest_that(most: usize, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
     largest(most, 0, |n| Some(usize::from(!fits(n))))
 }

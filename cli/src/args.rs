@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attributes;
+mod examples;
 mod fuzz;
 mod place;
 mod program;
@@ -12,11 +13,13 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use ubtile_kernels::Level;
 use ubtile_tiling::{Edition, Product};
 
 pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
-use fuzz::FUZZ_EXAMPLES;
+pub(crate) use examples::command;
+use fuzz::{FUZZ_EXAMPLES, REPLAY_EXAMPLES};
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
 pub(crate) use program::{CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs};
@@ -24,6 +27,7 @@ pub(crate) use save::SaveArgs;
 pub(crate) use values::{DtypeOf, List, Named, Range};
 use values::{levels, of_names};
 
+use crate::commands::schema;
 use crate::output::Format;
 
 /// Compute and plan four Ascend backward operators without an Ascend.
@@ -58,6 +62,7 @@ Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a c
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is read once")]
 pub(crate) enum Command {
     /// Show which dtypes of which operator each product takes, and where the editions disagree
+    #[command(after_help = OPS_EXAMPLES)]
     Ops,
     /// Show what the products are and how well each number is founded: all in short, one in full, or several side by side
     #[command(after_help = PRODUCTS_EXAMPLES)]
@@ -114,7 +119,29 @@ pub(crate) enum Command {
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArgs),
     /// Run a failure again that `fuzz` found
+    #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
+    /// Print the JSON Schema of what a command prints or saves as JSON; without a name, which there are
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema {
+        /// The document
+        #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(schema::names()))]
+        name: Option<String>,
+    },
+    /// Write the manual to a folder: a man page for each command
+    #[command(after_help = MANUAL_EXAMPLES)]
+    Manual {
+        /// The folder, made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Print what a shell needs to complete command lines
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
     /// Run the kernel of a shared library on cases that come in on stdin
     #[command(name = KERNEL_WORKER, hide = true)]
     KernelWorker {
@@ -122,6 +149,25 @@ pub(crate) enum Command {
         library: PathBuf,
     },
 }
+
+const OPS_EXAMPLES: &str = "\
+Examples:
+  ubtile ops
+  ubtile ops --format json";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  ubtile schema
+  ubtile schema sim > sim.schema.json";
+
+const MANUAL_EXAMPLES: &str = "\
+Example:
+  ubtile manual /usr/local/share/man/man1";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  ubtile completions bash > /etc/bash_completion.d/ubtile
+  ubtile completions fish > ubtile.fish";
 
 const PRODUCTS_EXAMPLES: &str = "\
 Examples:

@@ -13,6 +13,7 @@ mod worker;
 use std::fmt;
 use std::panic::{set_hook, take_hook};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::{Cell, Expected};
@@ -45,14 +46,14 @@ pub(crate) enum Verdict {
 }
 
 /// What is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Finding {
     pub(crate) kind: Kind,
     pub(crate) message: String,
 }
 
 /// How a kernel can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     /// The process ended.

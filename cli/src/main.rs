@@ -24,13 +24,13 @@ mod threads;
 use std::io::{Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use args::{Cli, Command};
 use error::Error;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&args::command().get_matches()).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
         None => commands::tour::run(cli.output.as_deref(), cli.format),
         Some(_) if cli.output.is_some() => Err(Error::Usage("--output DIR stands behind the command".into())),
@@ -63,6 +63,9 @@ fn main() -> ExitCode {
         Some(Command::Plan { operator: None, calls }) => commands::plan::run_calls(&calls, cli.format),
         Some(Command::Fuzz(args)) => commands::fuzz::run(&args, cli.format),
         Some(Command::Replay(args)) => commands::replay::run(&args, cli.format),
+        Some(Command::Schema { name }) => commands::schema::run(name.as_deref(), cli.format),
+        Some(Command::Manual { folder }) => commands::manual::run(&folder),
+        Some(Command::Completions { shell }) => commands::manual::completions(shell),
         Some(Command::KernelWorker { library }) => fuzzing::serve(&library),
     };
     match result {

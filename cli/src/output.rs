@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
 use comfy_table::{Row, Table, presets};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use ubtile_sim::report::Envelope;
@@ -22,7 +23,7 @@ pub(crate) enum Format {
 }
 
 /// A result of a command.
-pub(crate) trait Report: Serialize {
+pub(crate) trait Report: Serialize + JsonSchema {
     /// Names the JSON object's keys and their meaning, with a version.
     const SCHEMA: &'static str;
 
@@ -62,6 +63,16 @@ pub(crate) fn print<R: Report>(format: Format, report: &R) -> Result<(), Error> 
     })
 }
 
+/// Prints a JSON document, whatever the format.
+pub(crate) fn document(value: &Value) -> Result<(), Error> {
+    show(&pretty(value)?)
+}
+
+/// Prints a text as it is, whatever the format.
+pub(crate) fn raw(text: &str) -> Result<(), Error> {
+    show(text)
+}
+
 /// Prints several results: as an array, or as the text that compares them.
 pub(crate) fn print_all<R: Report>(format: Format, reports: &[R], comparison: &str) -> Result<(), Error> {
     match format {
@@ -87,7 +98,7 @@ pub(crate) fn table(header: impl Into<Row>, rows: impl IntoIterator<Item = impl 
 }
 
 /// A tensor in a report.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct TensorReport {
     name: String,
     dtype: &'static str,

@@ -50,3 +50,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) kernel: Option<PathBuf>,
 }
+
+pub(super) const REPLAY_EXAMPLES: &str = "\
+Examples:
+  ubtile replay im2col-backward-mismatch-1.repro.json
+  ubtile replay im2col-backward-mismatch-1.repro.json --kernel libmine.so";

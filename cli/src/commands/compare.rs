@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use ubtile_sim::report::Folder;
@@ -12,8 +13,9 @@ use crate::args::CompareArgs;
 use crate::error::Error;
 use crate::output::{self, Format, Report};
 
-#[derive(Serialize)]
-struct Comparison {
+/// Two results, and what differs.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Comparison {
     before: String,
     after: String,
     threshold_percent: f64,
@@ -22,7 +24,7 @@ struct Comparison {
 }
 
 /// A number of both results.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Difference {
     name: &'static str,
     /// `None` where it does not say.

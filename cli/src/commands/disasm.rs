@@ -1,5 +1,6 @@
 //! `ubtile disasm`: a tile program as text.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::text;
 
@@ -9,8 +10,9 @@ use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
 use crate::program;
 
-#[derive(Serialize)]
-struct Disasm {
+/// A program's text.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Disasm {
     soc: String,
     cores: u32,
     local_bytes: u32,

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::FuzzArgs;
@@ -17,8 +18,9 @@ const SEARCHING: Duration = Duration::from_secs(60);
 /// How long a failure is made smaller.
 const SHRINKING: Duration = Duration::from_secs(30);
 
-#[derive(Serialize)]
-struct Fuzz {
+/// What a search found.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Fuzz {
     operator: &'static str,
     /// The shared library that was tried; `None` for this project's kernels.
     kernel: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::{Cell, Edition, Editions, Operator, Product, Row, Subject, edition_rules, support_table};
 
@@ -9,27 +10,27 @@ use crate::error::Error;
 use crate::output::{self, Format, Report};
 
 /// The support matrix.
-#[derive(Serialize)]
-struct Ops {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Ops {
     operators: Vec<OperatorRows>,
     edition_rules: Vec<Rule>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct OperatorRows {
     operator: &'static str,
     vendor_name: &'static str,
     dtypes: Vec<DtypeRow>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DtypeRow {
     dtype: &'static str,
     host: bool,
     products: Vec<ProductCell>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProductCell {
     product: &'static str,
     supported: bool,
@@ -42,7 +43,7 @@ struct ProductCell {
 }
 
 /// A rule on which the editions disagree.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Rule {
     operator: &'static str,
     product: Option<&'static str>,

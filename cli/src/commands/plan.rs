@@ -21,6 +21,7 @@ use crate::problem::Known;
 use crate::progress::Progress;
 use crate::threads::Threads;
 
+pub(super) use calls::Calls;
 pub(crate) use calls::run as run_calls;
 pub(crate) use make::{make, native};
 pub(crate) use means::on_ai_core;

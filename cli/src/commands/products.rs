@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::product::{Entry, Fact, Grade, Soc, source};
 
@@ -21,12 +22,12 @@ pub(crate) fn run(names: &[String], format: Format) -> Result<(), Error> {
 }
 
 /// All built-in SoCs; what is unknown is null.
-#[derive(Serialize)]
-struct List {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct List {
     socs: Vec<Line>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Line {
     soc: &'static str,
     products: Vec<&'static str>,
@@ -117,8 +118,8 @@ impl Report for List {
 }
 
 /// All about one SoC.
-#[derive(Serialize)]
-struct Sheet<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Sheet<'a> {
     soc: &'a str,
     warning: Option<&'a str>,
     facts: &'a [Entry],
@@ -148,15 +149,15 @@ fn legend<'a>(facts: impl IntoIterator<Item = &'a Entry>) -> String {
 }
 
 /// Several SoCs side by side.
-#[derive(Serialize)]
-struct Comparison<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Comparison<'a> {
     socs: Vec<&'a str>,
     /// How many facts differ.
     differences: usize,
     facts: Vec<Compared<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Compared<'a> {
     key: &'a str,
     /// Whether the values differ; their evidence may.

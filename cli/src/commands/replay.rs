@@ -1,5 +1,6 @@
 //! `ubtile replay FILE`: run a failure again.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::TensorSlot;
 
@@ -8,8 +9,9 @@ use crate::error::Error;
 use crate::fuzzing::{Finding, Repro, Subject, Verdict, Worker, quietly};
 use crate::output::{self, Format, Report, TensorReport};
 
-#[derive(Serialize)]
-struct Replay {
+/// A failure that ran again.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Replay {
     operator: &'static str,
     kernel: Option<String>,
     tensors: Vec<TensorReport>,

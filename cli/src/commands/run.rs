@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::TensorSlot;
 
@@ -18,8 +19,9 @@ use crate::threads::Threads;
 /// Calls before the clock starts.
 const UNTIMED: usize = 2;
 
-#[derive(Serialize)]
-struct Run {
+/// What was computed.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Run {
     operator: &'static str,
     target: String,
     product: Option<&'static str>,
@@ -36,7 +38,7 @@ struct Run {
 }
 
 /// Of the timed calls, in milliseconds.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Times {
     calls: usize,
     min: f64,

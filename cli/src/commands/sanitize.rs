@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::exec::Global;
 use ubtile_sim::program::Program;
@@ -15,8 +16,9 @@ use crate::output::{self, Format, Report};
 use crate::program;
 use crate::progress::Progress;
 
-#[derive(Serialize)]
-struct Sanitize {
+/// What is wrong with a program.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Sanitize {
     program: String,
     soc: String,
     cores: u32,

@@ -7,10 +7,13 @@ mod timing;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::program::Program;
 use ubtile_tiling::TensorDesc;
+
+pub(super) use report::Sim;
 
 use crate::args::{Attributes, SimArgs, SimOperatorArgs};
 use crate::error::Error;
@@ -20,8 +23,9 @@ use crate::program;
 use crate::progress::Progress;
 use crate::tensors::{Output, Stored};
 
-#[derive(Serialize)]
-struct Sim {
+/// What a program computed.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Values {
     program: String,
     soc: String,
     cores: u32,
@@ -96,7 +100,7 @@ impl Job<'_> {
         }
         file.save(&stored)?;
         let (gm_read_bytes, gm_write_bytes) = run.moved();
-        let report = Sim {
+        let report = Values {
             program: name,
             soc,
             cores: program.source().cores,
@@ -110,8 +114,8 @@ impl Job<'_> {
     }
 }
 
-impl Report for Sim {
-    const SCHEMA: &'static str = "ubtile.sim.v1";
+impl Report for Values {
+    const SCHEMA: &'static str = "ubtile.sim.values.v1";
 
     fn text(&self) -> String {
         let Self { program, soc, cores, local_bytes, gm_read_bytes, gm_write_bytes, outputs, out } = self;

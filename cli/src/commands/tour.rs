@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_kernels::Level;
 use ubtile_sim::report::Folder;
@@ -26,14 +27,15 @@ use on_product::{OnProduct, on_every_product};
 /// Calls of which the fastest counts.
 const CALLS: usize = 5;
 
-#[derive(Serialize)]
-struct Tour {
+/// All operators on this machine and on every product.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Tour {
     level: &'static str,
     threads: usize,
     operators: Vec<Row>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Row {
     operator: &'static str,
     problem: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ubtile_kernels::Level;
 use ubtile_testkit::{Description, Inputs};
@@ -16,7 +17,7 @@ const MAX_BYTES: usize = 1 << 30;
 const MAX_CORES: usize = 1 << 16;
 
 /// A case.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Document {
     operator: String,
     attributes: BTreeMap<String, Vec<i64>>,
@@ -24,7 +25,7 @@ pub(super) struct Document {
     way: WayDocument,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct TensorDocument {
     dtype: String,
     shape: Vec<usize>,
@@ -34,7 +35,7 @@ struct TensorDocument {
     bits: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct WayDocument {
     level: String,
     cores: usize,

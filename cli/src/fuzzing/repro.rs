@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ubtile_sim::report::Folder;
 
@@ -10,13 +11,11 @@ use super::document::Document;
 use super::{Case, Finding};
 use crate::error::Error;
 
-const SCHEMA: &str = "ubtile.repro.v1";
-
 /// The longest file that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A failure: its case, and what was wrong.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Repro {
     schema: String,
     tool_version: String,
@@ -31,7 +30,7 @@ pub(crate) struct Repro {
 }
 
 /// Where a failure was found.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Found {
     /// The seed of all cases.
     pub(crate) seed: u64,
@@ -40,9 +39,12 @@ pub(crate) struct Found {
 }
 
 impl Repro {
+    /// The value of its key `schema`.
+    pub(crate) const SCHEMA: &'static str = "ubtile.repro.v1";
+
     pub(crate) fn new(case: &Case, kernel: Option<&Path>, failure: &Finding, found: Found) -> Self {
         Self {
-            schema: SCHEMA.to_owned(),
+            schema: Self::SCHEMA.to_owned(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             document: Document::new(case),
             kernel: kernel.map(Into::into),
@@ -76,9 +78,9 @@ impl Repro {
         let text = fs::read(path).map_err(|e| Error::file(path, e))?;
         let repro: Self =
             serde_json::from_slice(&text).map_err(|e| Error::file(path, format_args!("is no repro file ({e})")))?;
-        if repro.schema != SCHEMA {
-            let schema = &repro.schema;
-            return Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{SCHEMA}'")));
+        if repro.schema != Self::SCHEMA {
+            let (schema, known) = (&repro.schema, Self::SCHEMA);
+            return Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{known}'")));
         }
         Ok(repro)
     }

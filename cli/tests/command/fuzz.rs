@@ -29,14 +29,14 @@ fn compile(folder: &Path, name: &str, source: &str) {
 }
 
 /// A folder with the example's kernel, `wrong.so`.
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     let folder = tempdir().unwrap();
     compile(folder.path(), "wrong", WRONG_KERNEL);
     folder
 }
 
 /// Fuzzes in vain: the JSON report, and the repro file that it names.
-fn finds(folder: &Path, args: &str) -> (Value, Value) {
+pub(super) fn finds(folder: &Path, args: &str) -> (Value, Value) {
     let output = output(folder, &format!("fuzz {args} --format json"));
     assert_eq!(output.status.code(), Some(4), "{args}: {}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();

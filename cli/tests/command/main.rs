@@ -11,6 +11,7 @@ mod products;
 mod programs;
 mod run;
 mod saved;
+mod schemas;
 mod tables;
 mod timing;
 

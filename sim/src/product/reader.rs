@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::catalog::Tables;
@@ -11,11 +12,12 @@ use super::error::ProductError;
 use super::graded::{Fact, Grade, Graded};
 
 /// A property as reports show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     /// Its name in product files, as `ub.bytes`; the name has the unit.
     pub key: Arc<str>,
     /// The value; `None` where it is unknown.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub value: Option<toml::Value>,
     /// The value for people, "unknown" without one.
     #[serde(skip)]

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::program::{Node, NodeId, Program, visit};
 use crate::text;
 
 /// What is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Buffers end behind the UB that the product has.
@@ -71,7 +72,7 @@ impl Kind {
 }
 
 /// A finding: what is wrong with one instruction, buffer or tensor, where it happened first, and how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What is wrong.
     pub kind: Kind,

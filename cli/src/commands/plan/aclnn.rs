@@ -1,10 +1,11 @@
 //! The part of a plan's report that is about aclnn: the graph of the call, its workspace, and what would save some of it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::aclnn::{Device, GRADE, Graph, Inside, graph, graph_with};
 use ubtile_tiling::Problem;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct AclnnReport {
     /// Of the workspace's size.
     pub(super) grade: &'static str,
@@ -19,14 +20,14 @@ pub(super) struct AclnnReport {
     pub(super) savings: Vec<Saving>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct StepReport {
     pub(super) kernel: &'static str,
     pub(super) tensor: Option<&'static str>,
     pub(super) route: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct BufferReport {
     pub(super) name: &'static str,
     pub(super) offset: u64,
@@ -39,7 +40,7 @@ pub(super) struct BufferReport {
 }
 
 /// What another way would need instead.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Saving {
     pub(super) name: &'static str,
     pub(super) workspace_bytes: u64,

@@ -1,6 +1,7 @@
 //! `ubtile plan --calls`: every call of the four operators in a profiler's list, each distinct one planned once.
 
 use clap::Parser;
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::report::Folder;
 
@@ -15,8 +16,9 @@ use crate::problem::Known;
 use crate::progress::Progress;
 use crate::threads::Threads;
 
-#[derive(Serialize)]
-struct Calls {
+/// The plans of a list of calls.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands) struct Calls {
     soc: Option<String>,
     /// Rows of the list that call something else.
     skipped_rows: usize,
@@ -24,7 +26,7 @@ struct Calls {
 }
 
 /// A call that appears at least once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Planned {
     /// Its first row, counted as lines of the file.
     line: u64,

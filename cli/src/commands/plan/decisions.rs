@@ -1,6 +1,7 @@
 //! The decisions of a plan that are no sizes: whose tiling, where the vendor runs it, which of the vendor's kernels; and what
 //! would make each another.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::{
     Dtype, Limit, Measure, Problem, Product, Route, VendorArch, VendorPlan, support, vendor_plan, vendor_plan_in,
@@ -9,7 +10,7 @@ use ubtile_tiling::{
 use crate::args::{PlaceArgs, Scheme};
 use crate::place::OnSoc;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Decision {
     /// `scheme`, `route`, `tiling_key`, ...
     pub(super) name: &'static str,
@@ -21,7 +22,7 @@ pub(super) struct Decision {
     pub(super) others: Vec<Other>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct MeasureReport {
     pub(super) name: &'static str,
     pub(super) used: usize,
@@ -31,7 +32,7 @@ pub(super) struct MeasureReport {
 }
 
 /// What it would be otherwise.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Other {
     pub(super) value: String,
     /// What would have to change.

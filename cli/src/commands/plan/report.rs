@@ -1,5 +1,6 @@
 //! What `plan` tells, as JSON has it.
 
+use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use ubtile_tiling::{Choice, Larger, Phase, Price, Region, TilingPlan, VendorPlan};
@@ -12,7 +13,7 @@ use crate::output::TensorReport;
 pub(super) const MOST_TILES: usize = 10_000_000;
 
 /// A plan on one machine. The keys that plans of every scheme have come first.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Plan {
     pub(super) soc: Option<String>,
     /// `None` where nothing is planned.
@@ -23,6 +24,8 @@ pub(crate) struct Plan {
     pub(super) kernel_workspace_bytes: Option<u64>,
     pub(super) aclnn_workspace_bytes: Option<u64>,
     pub(super) workspace_regions: Vec<RegionReport>,
+    /// The vendor's tiling data by its names; null of another scheme.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, u64>>")]
     pub(super) tiling_data: Option<TilingData>,
     pub(super) operator: &'static str,
     pub(super) product: Option<&'static str>,
@@ -50,7 +53,7 @@ pub(crate) struct Plan {
     pub(super) aclnn: Option<AclnnReport>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct TargetReport {
     pub(super) name: String,
     pub(super) cores: usize,
@@ -59,7 +62,7 @@ pub(super) struct TargetReport {
     pub(super) vector_bytes: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct RegionReport {
     pub(super) name: &'static str,
     pub(super) offset: usize,
@@ -68,7 +71,7 @@ pub(super) struct RegionReport {
     pub(super) last_phase: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct PhaseReport {
     pub(super) name: &'static str,
     pub(super) shares: usize,
@@ -78,7 +81,7 @@ pub(super) struct PhaseReport {
     pub(super) largest_tile_bytes: Option<usize>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct ChoiceReport {
     pub(super) name: &'static str,
     pub(super) value: usize,
@@ -92,7 +95,7 @@ pub(super) struct ChoiceReport {
 }
 
 /// The next larger value, and what it takes.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct LargerReport {
     pub(super) value: usize,
     pub(super) bound: &'static str,
@@ -102,14 +105,14 @@ pub(super) struct LargerReport {
     pub(super) over: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct PriceReport {
     pub(super) name: &'static str,
     pub(super) paid: usize,
     pub(super) unlimited: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Mean {
     /// What it is about: `copies`, `gather`, ...
     pub(super) name: &'static str,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::clock::{Advice, PipeTime, Spread, Timing};
 use ubtile_sim::product::{Grade, Soc};
@@ -12,8 +13,8 @@ use crate::lowered::{Lowered, NotMade};
 use crate::output::{self, Report};
 
 /// A run, or why there is none.
-#[derive(Serialize)]
-pub(super) struct Sim {
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands) struct Sim {
     program: String,
     soc: String,
     /// The product line, of an operator.

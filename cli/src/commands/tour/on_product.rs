@@ -1,5 +1,6 @@
 //! A problem on the usual SoC of each product line.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::clock::{Options, Timing, simulate};
 use ubtile_sim::lower::native;
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::progress::Progress;
 
 /// A run, or why there is none.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub(super) struct OnProduct {
     product: &'static str,
     pub(super) soc: &'static str,

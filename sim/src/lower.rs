@@ -4,6 +4,9 @@
 //! each core, and stream a tile's boxes through the UB in pieces that fit beside each other, so that loads, vector instructions and
 //! stores of neighbouring pieces run at the same time. Their results are those of `docs/numerics.md`, bit by bit.
 //!
+//! [`vendor`] does the same for the vendor's tilings, as its published kernels go about it. Sums that cores add to in global memory
+//! have no fixed order there, so results agree within what their rounding allows.
+//!
 //! Tensors have the names of the contract's: `grad_output`, `input`, `grid`, `indices`, `input_grad`, `grid_grad`, `out`, `grad_input`.
 //! Loops, tiles and buffers name the plan's field that they follow from, so that a finding can.
 
@@ -21,7 +24,7 @@ mod zero;
 
 use std::fmt;
 
-use ubtile_tiling::{Dtype, Problem, Tensor, TensorSlot, TilingPlan};
+use ubtile_tiling::{Dtype, Problem, Tensor, TensorSlot, TilingPlan, VendorPlan};
 
 use crate::product::{Element, Soc, Unknown};
 use crate::program::{Program, ProgramError, Role, TensorId};
@@ -84,14 +87,9 @@ impl From<ProgramError> for LowerError {
 /// There is none, or the product cannot run it.
 pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
     let problem = plan.problem();
-    for slot in problem.tensors() {
-        if !is_contiguous(&slot) {
-            return Err(LowerError::Strided(slot.tensor));
-        }
-        element(slot.dtype)?;
-        if slot.dtype == Dtype::Bf16 && !plan.target().capabilities.bf16 {
-            return Err(LowerError::NotOnCore(Dtype::Bf16));
-        }
+    contiguous(&problem)?;
+    if problem.tensors().any(|slot| slot.dtype == Dtype::Bf16) && !plan.target().capabilities.bf16 {
+        return Err(LowerError::NotOnCore(Dtype::Bf16));
     }
     let room = Room::new(plan.target(), soc)?;
     let source = if problem.early_success().is_some() {
@@ -105,6 +103,53 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
         }
     };
     Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
+}
+
+/// The program of the vendor's kernel with its tiling, where this model has one: GridSampler2DBackward (bilinear, nearest) and
+/// ReplicationPad2dBackward.
+///
+/// It is the kernel alone. The vendor's library calls that of the grid sampler between transpositions: its `grad_output`, `input` and
+/// `input_grad` have the channels last, `[N, H, W, C]` ([`transposed`] brings them there and back).
+///
+/// # Errors
+/// There is none, or the product cannot run it.
+pub fn vendor(problem: &Problem, plan: &VendorPlan, soc: &Soc) -> Result<Program, LowerError> {
+    contiguous(problem)?;
+    let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc)?;
+    let source = match problem {
+        Problem::GridSampler2dBackward(problem) => grid_sampler_2d_backward::vendor(problem, plan, room)?,
+        Problem::ReplicationPad2dBackward(problem) => replication_pad2d_backward::vendor(problem, plan, room)?,
+        Problem::Im2colBackward(_) => return Err(LowerError::NotLowered("the vendor's Im2colBackward")),
+        Problem::MaxUnpool2dBackward(_) => return Err(LowerError::NotLowered("the vendor's MaxUnpool2dBackward")),
+    };
+    Ok(Program::new(source, soc)?)
+}
+
+/// Elements of so many bytes in another order: of each of `n` matrices, rows become columns.
+#[must_use]
+pub fn transposed(bytes: &[u8], [n, rows, columns]: [usize; 3], size: usize) -> Vec<u8> {
+    let place = |at: usize| {
+        let (matrix, within) = (at / (rows * columns), at % (rows * columns));
+        let (column, row) = (within / rows, within % rows);
+        ((matrix * rows + row) * columns + column) * size
+    };
+    (0..n * rows * columns).flat_map(|at| bytes[place(at)..].iter().take(size).copied()).collect()
+}
+
+/// A field of the vendor's tiling data.
+fn field(plan: &VendorPlan, name: &'static str) -> Result<usize, LowerError> {
+    plan.field(name).ok_or(LowerError::NotLowered("a tiling of another operator"))
+}
+
+/// Whether there is a program for a problem's tensors as they lie, and for their dtypes.
+fn contiguous(problem: &Problem) -> Result<(), LowerError> {
+    for slot in problem.tensors() {
+        if !is_contiguous(&slot) {
+            return Err(LowerError::Strided(slot.tensor));
+        }
+        element(slot.dtype)?;
+    }
+    Ok(())
 }
 
 /// Whether elements lie one behind the other in the order of their indices.

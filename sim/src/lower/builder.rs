@@ -3,9 +3,9 @@
 use super::room::Room;
 use crate::product::Element;
 use crate::program::{
-    Access, Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, For, Global, Granularity, If, Instruction,
-    IntOp, Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store, Tile, Transpose,
-    Value, Vector, Write,
+    Access, Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, FloatOp, For, Global, Granularity, If,
+    Instruction, IntOp, Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store,
+    SyncAll, Tile, Transpose, Value, Vector, Write,
 };
 
 /// A source in the making.
@@ -91,6 +91,16 @@ impl Builder {
     /// What follows uses the whole local memory and all flags again, once everything before is done.
     pub(super) fn begin_anew(&mut self) {
         self.emit(Instruction::Barrier(None));
+        self.free_all();
+    }
+
+    /// The same, once all cores have come here.
+    pub(super) fn begin_together(&mut self) {
+        self.emit(Instruction::SyncAll(SyncAll::Hard));
+        self.free_all();
+    }
+
+    fn free_all(&mut self) {
         self.pending = Pending::default();
         self.flags.clear();
         self.address = 0;
@@ -332,6 +342,21 @@ impl Builder {
         let into = self.register(name, Content::Int);
         self.emit(Instruction::Read(Read { into, element, from: Place::Local(from), assume: Some(assume) }));
         into.into()
+    }
+
+    /// The scalar unit reads an f32 of the UB; a run without data finds 0.
+    pub(super) fn read_float(&mut self, name: &str, from: Local) -> Float {
+        let into = self.register(name, Content::Float);
+        let assume = Some(Assume { from: 0, to: 1, step: 1 });
+        self.emit(Instruction::Read(Read { into, element: Element::F32, from: Place::Local(from), assume }));
+        Float::Reg(into)
+    }
+
+    /// A product of two floating-point numbers.
+    pub(super) fn product(&mut self, name: &str, a: impl Into<Float>, by: impl Into<Float>) -> Float {
+        let register = self.register(name, Content::Float);
+        self.emit(Instruction::Let(register, Value::FloatOp(FloatOp::Mul, a.into(), by.into())));
+        Float::Reg(register)
     }
 
     /// A register for floating-point numbers that code may change.

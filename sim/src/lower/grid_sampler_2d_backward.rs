@@ -10,11 +10,14 @@ mod coordinates;
 mod grid_grad;
 mod input_grad;
 mod reflection;
+mod vendor;
 
 use std::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan, Work};
 use ubtile_tiling::{Problem, Tensor};
+
+pub(super) use vendor::vendor;
 
 use super::builder::Builder;
 use super::room::Room;

@@ -8,9 +8,12 @@
 mod edge;
 mod fold;
 mod line;
+mod vendor;
 
 use ubtile_tiling::replication_pad2d_backward::Plan;
 use ubtile_tiling::{Problem, Tensor};
+
+pub(super) use vendor::vendor;
 
 use super::builder::{Builder, int};
 use super::ring::Ring;

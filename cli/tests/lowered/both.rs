@@ -126,7 +126,7 @@ fn kernels(problem: &Problem, inputs: &Inputs) -> Vec<(Tensor, Data)> {
 }
 
 /// Global memory with the inputs.
-fn global(program: &Program, inputs: &Inputs) -> Global {
+pub(crate) fn global(program: &Program, inputs: &Inputs) -> Global {
     let mut global = Global::new(program).unwrap();
     for (tensor, data) in inputs.tensors() {
         if let Some(at) = program.source().tensors.iter().position(|t| t.name == tensor.name()) {
@@ -137,7 +137,7 @@ fn global(program: &Program, inputs: &Inputs) -> Global {
 }
 
 /// What a program leaves: in its own order, or in one at random that its flags allow.
-fn run(program: &Program, inputs: &Inputs, order: Option<u64>) -> Result<Vec<(Tensor, Data)>, String> {
+pub(crate) fn run(program: &Program, inputs: &Inputs, order: Option<u64>) -> Result<Vec<(Tensor, Data)>, String> {
     let mut run = Run::new(program, global(program, inputs));
     match order {
         None => run.finish().map_err(|halt| halt.describe(program))?,

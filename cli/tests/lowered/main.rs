@@ -1,4 +1,5 @@
-//! Programs that native plans are lowered to, against the kernels: the same bits, in whatever order their pipes get on.
+//! Programs that native plans are lowered to, against the kernels: the same bits, in whatever order their pipes get on. And the vendor's,
+//! against the reference.
 
 mod both;
 mod grid_sampler_2d_backward;
@@ -6,3 +7,4 @@ mod im2col_backward;
 mod max_unpool2d_backward;
 mod products;
 mod replication_pad2d_backward;
+mod vendor;

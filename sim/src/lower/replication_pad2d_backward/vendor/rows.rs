@@ -3,7 +3,7 @@
 use super::Planes;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{Run, add, cast, fill};
+use crate::lower::shape::{add, cast, fill};
 use crate::product::Element;
 use crate::program::{BufferId, Burst, Expr, Pipe};
 
@@ -72,9 +72,8 @@ fn sum(
         fill(b, total.clone(), Element::F32, 0.0, columns.clone());
         for row in rows {
             buffers.loaded.enter(b);
-            let run = Run::new(b, 0.into(), columns.clone() * size);
             let from = of.from(plane, int(*row), column.clone());
-            run.load(b, buffers.loaded.at(0), from, 1.into(), 0, (columns.clone() * size, element));
+            b.load(buffers.loaded.at(0), from, Burst::of(columns.clone() * size), None);
             buffers.loaded.pass(b, 0);
             let from = match buffers.wide {
                 None => buffers.loaded.at(0),

@@ -147,7 +147,7 @@ fn columns(b: &mut Builder, of: &Planes, tile: &Tile, plane: &Expr, at: &At) {
             tile.store(b, of.to(plane, 0, 0), (row.clone(), 0.into()), shape, to_pitch);
         });
         let to = of.to(plane, 0, at.first.clone() + from.clone() - int(of.left));
-        tile.store(b, to, (row, from), [out_rows, count], to_pitch);
+        b.when(count.clone(), Relation::Gt, 0, |b| tile.store(b, to, (row, from), [out_rows, count], to_pitch));
         tile.leave(b);
     });
 }

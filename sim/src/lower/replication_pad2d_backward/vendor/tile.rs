@@ -22,6 +22,8 @@ pub(super) struct Tile {
     wide: Option<(BufferId, Ring)>,
     /// Columns one behind the other, and how many.
     turned: Option<(BufferId, usize)>,
+    /// From V to MTE2, once the tile is cleared; of f32, as its slot comes free from MTE3.
+    cleared: Option<u8>,
 }
 
 impl Tile {
@@ -42,7 +44,8 @@ impl Tile {
             (wide, Ring::new(b, ("rounded", elements * compute.size, 1), field, &[Pipe::V, Pipe::Mte3]))
         });
         let turned = (turned > 0).then(|| (b.buffer("columns", (turned + EDGE) * rows * 4, 1, field), turned + EDGE));
-        Self { compute, rows, columns, loaded, wide, turned }
+        let cleared = (!short).then(|| b.flag_id(Pipe::V, Pipe::Mte2));
+        Self { compute, rows, columns, loaded, wide, turned, cleared }
     }
 
     pub(super) fn begin(&self, b: &mut Builder) {
@@ -51,8 +54,12 @@ impl Tile {
         if let Some((turned, columns)) = self.turned {
             fill(b, turned.at(0), Element::F32, 0.0, int(columns * self.rows));
         }
+        if let Some(cleared) = self.cleared {
+            b.after(Pipe::V, Pipe::Mte2, cleared);
+        }
         self.loaded.begin(b);
-        if let Some((_, stored)) = &self.wide {
+        if let Some((wide, stored)) = &self.wide {
+            fill(b, wide.at(0), Element::F32, 0.0, int(self.rows * self.columns));
             stored.begin(b);
         }
     }

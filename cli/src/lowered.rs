@@ -1,17 +1,18 @@
 //! From an operator on the command line to a tile program.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use ubtile_kernels::RunError;
 use ubtile_sim::clock::Start;
 use ubtile_sim::exec::Global;
-use ubtile_sim::lower;
+use ubtile_sim::lower::{self, LowerError};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_tiling::{Problem, Product, Route, Tensor, max_unpool2d_backward};
 
 use crate::args::{Attributes, LoweredArgs, PlaceArgs, Products, Scheme};
-use crate::commands::plan::{Plan, make as make_plan, native, on_ai_core};
+use crate::commands::plan::{Plan, make as make_plan, native, on_ai_core, set, vendor};
 use crate::error::Error;
 use crate::place::{OnSoc, Place, Settings, host_rules};
 use crate::problem::{Described, Known, problem};
@@ -52,6 +53,8 @@ pub(crate) struct Made {
     pub(crate) program: Program,
     /// What the plan needs of the caller.
     pub(crate) workspace_bytes: usize,
+    /// Of the vendor's scheme: which of its kernels it is.
+    pub(crate) tiling_key: Option<usize>,
 }
 
 impl Lowered {
@@ -89,16 +92,11 @@ impl Lowered {
             Err(why) => return Err(why),
         };
         let of: &Problem = &described.problem;
-        if args.scheme == Some(Scheme::Vendor) {
-            let line =
-                format!("--scheme vendor: there is no tile program of the vendor's {}", of.operator().vendor_name());
-            return Err(Error::Unusable(line));
-        }
         let vendor_route = contract.product.and_then(|product| of.vendor_route(product, contract.edition));
         let made = if refused.is_some() && !args.unsupported {
             Err(NotMade::Refused)
         } else if on_ai_core(of, &on.spec) {
-            Ok(make(of, on, &place, &args)?)
+            Ok(make(of, on, &place, &args, vendor_route)?)
         } else {
             Err(NotMade::Cpu)
         };
@@ -106,10 +104,12 @@ impl Lowered {
     }
 
     /// The plan that the program follows, as `plan` tells it.
-    pub(crate) fn plan(attributes: &Attributes, known: &Known, args: &PlaceArgs) -> Result<Plan, Error> {
+    pub(crate) fn plan(&self, attributes: &Attributes, known: &Known, args: &PlaceArgs) -> Result<Plan, Error> {
         let (args, _) = machine(&on_soc(args)?)?;
         let place = Place::one(&args, Threads::available().0)?;
-        make_plan(attributes, known, &place, &PlaceArgs { scheme: Some(Scheme::Native), ..args }, false)
+        let vendor = self.made.as_ref().is_ok_and(|made| made.tiling_key.is_some());
+        let scheme = Some(if vendor { Scheme::Vendor } else { Scheme::Native });
+        make_plan(attributes, known, &place, &PlaceArgs { scheme, ..args }, false)
     }
 
     /// Fills the tensors that the program reads from the file that the problem was described by.
@@ -125,9 +125,39 @@ impl Lowered {
                 }
                 _ => {}
             }
-            global.tensor_mut(id).copy_from_slice(&bytes);
+            let to = global.tensor_mut(id);
+            match self.channels_last(name) {
+                Some((shape, size)) => to.copy_from_slice(&lower::transposed(&bytes, shape, size)),
+                None => to.copy_from_slice(&bytes),
+            }
         }
         Ok(())
+    }
+
+    /// A result of the program in the order of the problem's tensors.
+    pub(crate) fn restored<'b>(&self, name: &str, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        match self.channels_last(name) {
+            Some(([n, channels, positions], size)) => lower::transposed(bytes, [n, positions, channels], size).into(),
+            None => bytes.into(),
+        }
+    }
+
+    /// Images, channels, positions and bytes of an element of a tensor whose channels come last in the program: the vendor's kernel of the
+    /// grid sampler has them so.
+    fn channels_last(&self, name: &str) -> Option<([usize; 3], usize)> {
+        let Problem::GridSampler2dBackward(p) = &self.described.problem else { return None };
+        self.made.as_ref().ok()?.tiling_key?;
+        let positions =
+            [(Tensor::GradOutput, p.ho * p.wo), (Tensor::Input, p.hi * p.wi), (Tensor::InputGrad, p.hi * p.wi)];
+        let (_, positions) = positions.into_iter().find(|(tensor, _)| tensor.name() == name)?;
+        Some(([p.n, p.c, positions], p.dtype.size()))
+    }
+}
+
+impl Made {
+    /// Whose program it is.
+    pub(crate) const fn scheme(&self) -> &'static str {
+        if self.tiling_key.is_some() { "vendor" } else { "native" }
     }
 }
 
@@ -149,11 +179,28 @@ fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Resu
     }
 }
 
-fn make(problem: &Problem, on: &OnSoc, place: &Place, args: &PlaceArgs) -> Result<Made, Error> {
-    let plan = native(problem, place, args, &Settings::new(args)?)?;
-    let lowered = lower::native(&plan, &on.soc);
-    let program = lowered.map_err(|e| Error::Unusable(format!("{} on {}: {e}", problem.operator(), on.soc.name())))?;
-    Ok(Made { program, workspace_bytes: plan.workspace_bytes() })
+/// The vendor's program if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for; else the native one.
+fn make(
+    problem: &Problem,
+    on: &OnSoc,
+    place: &Place,
+    args: &PlaceArgs,
+    vendor_route: Option<Route>,
+) -> Result<Made, Error> {
+    let settings = Settings::new(args)?;
+    let unusable = |e: LowerError| Error::Unusable(format!("{} on {}: {e}", problem.operator(), on.soc.name()));
+    if let Some(plan) = vendor(problem, on, args.scheme, vendor_route == Some(Route::AiCore))? {
+        let lowered = lower::vendor(problem, &plan, &on.soc);
+        if args.scheme.is_some() || !matches!(lowered, Err(LowerError::NotLowered(_))) {
+            let plan = set(plan, args, &settings)?;
+            let program = lower::vendor(problem, &plan, &on.soc).map_err(unusable)?;
+            let workspace_bytes = plan.kernel_workspace_bytes();
+            return Ok(Made { program, workspace_bytes, tiling_key: Some(plan.tiling_key()) });
+        }
+    }
+    let plan = native(problem, place, args, &settings)?;
+    let program = lower::native(&plan, &on.soc).map_err(unusable)?;
+    Ok(Made { program, workspace_bytes: plan.workspace_bytes(), tiling_key: None })
 }
 
 /// The same place, on the usual SoC where nothing else is said.

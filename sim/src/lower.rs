@@ -32,6 +32,9 @@ use crate::program::{Program, ProgramError, Role, TensorId};
 use builder::Builder;
 use room::Room;
 
+/// The generation whose published kernels this model has: that of Atlas A2 and A3.
+const KERNELS_OF: u32 = 2201;
+
 /// Why there is no program for a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LowerError {
@@ -114,6 +117,9 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
 /// # Errors
 /// There is none, or the product cannot run it.
 pub fn vendor(problem: &Problem, plan: &VendorPlan, soc: &Soc) -> Result<Program, LowerError> {
+    if soc.version.npu_arch.get().map_err(|unknown| LowerError::Unknown(unknown.clone()))? != &KERNELS_OF {
+        return Err(LowerError::NotLowered("the vendor's kernels of this generation"));
+    }
     contiguous(problem)?;
     let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc)?;
     let source = match problem {

@@ -23,7 +23,7 @@ use crate::threads::Threads;
 
 pub(super) use calls::Calls;
 pub(crate) use calls::run as run_calls;
-pub(crate) use make::{make, native};
+pub(crate) use make::{make, native, set, vendor};
 pub(crate) use means::on_ai_core;
 pub(crate) use report::{Plan, count_tiles};
 

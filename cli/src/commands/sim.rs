@@ -5,6 +5,7 @@ mod report;
 mod saved;
 mod timing;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -17,7 +18,7 @@ pub(super) use report::Sim;
 
 use crate::args::{Attributes, SimArgs, SimOperatorArgs};
 use crate::error::Error;
-use crate::lowered::Lowered;
+use crate::lowered::{Lowered, Made};
 use crate::output::{Format, Report, TensorReport};
 use crate::program;
 use crate::progress::Progress;
@@ -28,6 +29,10 @@ use crate::tensors::{Output, Stored};
 pub(super) struct Values {
     program: String,
     soc: String,
+    /// Whose program it is.
+    scheme: &'static str,
+    /// Of the vendor's scheme: which of its kernels it is.
+    tiling_key: Option<usize>,
     cores: u32,
     local_bytes: u32,
     /// Bytes that copies and the scalar unit requested.
@@ -43,7 +48,7 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let Some(output) = &args.output else { return timing::run(args, format) };
     let path = args.program.path();
     let (program, soc) = program::load(&args.program)?;
-    let mut job = Job { name: path.display().to_string(), soc, program: &program, results: Vec::new() };
+    let mut job = Job { name: path.display().to_string(), soc, program: &program, results: Vec::new(), lowered: None };
     for (_, name, desc) in program::results(&program)? {
         job.results.push((name.to_owned(), desc));
     }
@@ -62,7 +67,7 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     let lowered = Lowered::new(attributes, &args.lowered)?;
     let (operator, program) = (attributes.operator().name(), lowered.program()?);
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
-    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program, results };
+    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program, results, lowered: Some(&lowered) };
     job.compute(output, format, |global| lowered.fill(input, global))
 }
 
@@ -73,6 +78,8 @@ struct Job<'a> {
     program: &'a Program,
     /// What it writes, in the shapes of the file.
     results: Vec<(String, TensorDesc)>,
+    /// Whose it is, of an operator.
+    lowered: Option<&'a Lowered>,
 }
 
 impl Job<'_> {
@@ -83,7 +90,7 @@ impl Job<'_> {
         format: Format,
         fill: impl FnOnce(&mut Global) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Self { name, soc, program, results } = self;
+        let Self { name, soc, program, results, lowered } = self;
         let failed = |problem: &str| Error::Unusable(format!("{name}: {problem}"));
         let file = Output::create(output, results.iter().map(|(name, desc)| (name.as_str(), desc.dtype)))?;
         let mut global = Global::new(program).ok_or_else(|| failed("needs more memory than there is"))?;
@@ -93,16 +100,22 @@ impl Job<'_> {
             let _progress = Progress::new(format!("running {name}"));
             run.finish().map_err(|halt| failed(&halt.describe(program)))?;
         }
-        let mut stored = Vec::new();
+        let mut values = Vec::new();
         for (id, name, _) in program::results(program)? {
+            let bytes = run.global().tensor(id);
+            let bytes = lowered.map_or(Cow::Borrowed(bytes), |lowered| lowered.restored(name, bytes));
             let found = results.iter().find(|(result, _)| result == name);
-            stored.extend(found.map(|(_, desc)| Stored { name, desc: *desc, bytes: run.global().tensor(id) }));
+            values.extend(found.map(|(_, desc)| (name, *desc, bytes)));
         }
+        let stored: Vec<_> = values.iter().map(|(name, desc, bytes)| Stored { name, desc: *desc, bytes }).collect();
         file.save(&stored)?;
         let (gm_read_bytes, gm_write_bytes) = run.moved();
+        let made = lowered.and_then(|lowered| lowered.made.as_ref().ok());
         let report = Values {
             program: name,
             soc,
+            scheme: made.map_or("program", Made::scheme),
+            tiling_key: made.and_then(|made| made.tiling_key),
             cores: program.source().cores,
             local_bytes: program.local_bytes(),
             gm_read_bytes,
@@ -118,7 +131,7 @@ impl Report for Values {
     const SCHEMA: &'static str = "ubtile.sim.values.v1";
 
     fn text(&self) -> String {
-        let Self { program, soc, cores, local_bytes, gm_read_bytes, gm_write_bytes, outputs, out } = self;
+        let Self { program, soc, cores, local_bytes, gm_read_bytes, gm_write_bytes, outputs, out, .. } = self;
         format!(
             "{program} on {cores} cores of {soc}: {local_bytes} bytes of UB, {gm_read_bytes} bytes read, {gm_write_bytes} written\n\
              written to {out}:\n\n{}",

@@ -49,10 +49,12 @@ fn programs_compute_what_the_kernels_do() {
     let folder = folder.path();
     for (operator, results) in operators(folder) {
         ok(folder, &format!("run {operator} --out expected.npz"));
-        let report = json(folder, &format!("sim {operator} --out out.npz --cores 3"));
+        let report = json(folder, &format!("sim {operator} --out out.npz --cores 3 --scheme native"));
         assert!(report["cores"].as_u64().is_some_and(|cores| cores <= 3), "{operator}");
+        assert_eq!((&report["scheme"], &report["tiling_key"]), (&"native".into(), &().into()), "{operator}");
         // What is printed is the same program.
-        fs::write(folder.join("again.tile"), ok(folder, &format!("disasm {operator} --cores 3"))).unwrap();
+        let native = format!("{operator} --cores 3 --scheme native");
+        fs::write(folder.join("again.tile"), ok(folder, &format!("disasm {native}"))).unwrap();
         let again = json(folder, "disasm --program again.tile");
         assert_eq!((&again["cores"], &again["local_bytes"]), (&report["cores"], &report["local_bytes"]), "{operator}");
         assert_eq!(files::list(&folder.join("out.npz")), results);
@@ -65,10 +67,38 @@ fn programs_compute_what_the_kernels_do() {
 }
 
 #[test]
+fn the_vendor_s_programs_compute_the_same_within_their_rounding() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let vendor = operators(folder).into_iter().filter_map(|(operator, results)| match operator.split_once(' ')?.0 {
+        "grid-sampler-2d-backward" => Some((operator, results, 1)),
+        "replication-pad2d-backward" => Some((operator, results, 1000)),
+        _ => None,
+    });
+    for (operator, results, key) in vendor {
+        ok(folder, &format!("run {operator} --out expected.npz"));
+        let report = json(folder, &format!("sim {operator} --out out.npz --cores 3"));
+        assert_eq!((&report["scheme"], &report["tiling_key"]), (&"vendor".into(), &key.into()), "{operator}");
+        for name in results {
+            let [expected, got] = ["expected.npz", "out.npz"].map(|file| files::read(&folder.join(file), name));
+            assert_eq!(got.desc(), expected.desc(), "{operator}: {name}");
+            let pairs = got.bytes().chunks_exact(4).zip(expected.bytes().chunks_exact(4));
+            for (at, (got, expected)) in pairs.enumerate() {
+                let [got, expected] = [got, expected].map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+                let allowed = 1e-4 * expected.abs().max(1.0);
+                assert!((got - expected).abs() <= allowed, "{operator}: {name}[{at}] is {got}, expected {expected}");
+            }
+        }
+    }
+}
+
+#[test]
 fn programs_are_without_any_finding() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    for (operator, _) in operators(folder) {
+    let both =
+        operators(folder).into_iter().flat_map(|(operator, _)| [format!("{operator} --scheme native"), operator]);
+    for operator in both {
         let report = json(folder, &format!("sanitize {operator} --cores 3"));
         assert_eq!(
             (&report["errors"], &report["warnings"], &report["with_data"]),
@@ -91,8 +121,16 @@ fn programs_are_without_any_finding() {
 fn programs_are_timed_without_data() {
     let folder = tempdir().unwrap();
     let operator = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1";
+    let vendor = json(folder.path(), &format!("sim {operator}"));
+    assert_eq!((&vendor["scheme"], &vendor["tiling_key"]), (&"vendor".into(), &1000.into()));
+    let plan = json(folder.path(), &format!("plan {operator} --soc Ascend910B1"));
+    let same = ["scheme", "tiling_key", "workspace_bytes"].map(|name| (&vendor[name], &plan[name]));
+    assert!(same.iter().all(|(sim, plan)| sim == plan), "{same:?}");
+    assert!(ok(folder.path(), &format!("sim {operator}")).contains("The vendor's tiling"));
+    let operator = format!("{operator} --scheme native");
     let report = json(folder.path(), &format!("sim {operator}"));
     assert_eq!((&report["scheme"], &report["route"]), (&"native".into(), &"aicore".into()));
+    assert_eq!((&report["tiling_key"], &vendor["route"]), (&().into(), &report["route"]));
     assert_eq!((&report["soc"], &report["vendor_route"]), (&"Ascend910B1".into(), &"aicore".into()));
     assert_eq!(report["gm_write_bytes"].as_u64(), Some(2 * 24 * 28 * 28 * 4));
     assert!(ok(folder.path(), &format!("sim {operator} --cores 2")).contains("not the vendor's kernel"));
@@ -105,15 +143,22 @@ fn what_has_no_program_says_why() {
     operators(folder);
     let pad = "replication-pad2d-backward --shape grad_output=1,1,4,4 --padding 1,1,1,1";
     let aicpu = "Ascend910B1 has no AI Core path for these dtypes: the AICPU runs them, not modelled";
-    let vendor = "--scheme vendor: there is no tile program of the vendor's ReplicationPad2dBackward";
+    let im2col = "im2col-backward --shape grad_output=1,4,4 --input-size 3,3 --kernel-size 2,2 --scheme vendor";
+    let no_tiling = "the vendor has published no tiling of Im2colBackward for DAV_2201";
+    let bicubic = "grid-sampler-2d-backward --shape input=1,1,4,4 --shape grid=1,3,3,2 --interpolation bicubic";
+    let no_program = "grid-sampler-2d-backward on Ascend910B1: no tile program for the vendor's bicubic interpolation";
     for command in ["disasm", "sanitize"] {
         refuses(folder, &format!("{command} {pad} --dtype f64"), 3, aicpu);
         let all = "--product all: a program is lowered for one machine";
         refuses(folder, &format!("{command} {pad} --product all"), 2, all);
     }
     for command in ["sim", "disasm", "sanitize"] {
-        refuses(folder, &format!("{command} {pad} --scheme vendor"), 3, vendor);
+        refuses(folder, &format!("{command} {im2col}"), 3, no_tiling);
+        refuses(folder, &format!("{command} {bicubic} --scheme vendor"), 3, no_program);
+        let rows = "--set tile_rows is of the native scheme: add --scheme native, or set ub_bytes";
+        refuses(folder, &format!("{command} {pad} --set tile_rows=1"), 2, rows);
     }
+    assert_eq!(json(folder, &format!("sim {bicubic}"))["scheme"], "native");
     refuses(folder, &format!("sim {pad} --target cortex-m4"), 2, "tile programs are for SoCs: leave --target out");
     let bf16 =
         "im2col-backward --shape grad_output=1,4,4 --dtype bf16 --input-size 3,3 --kernel-size 2,2 --unsupported";
@@ -194,7 +239,7 @@ fn all_products_side_by_side() {
 #[test]
 fn numbers_of_plan_and_product_vary() {
     let folder = tempdir().unwrap();
-    let pad = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1";
+    let pad = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1 --scheme native";
     let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=7..35:7"));
     let values: Vec<_> = points.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect();
     assert_eq!(values, [7, 14, 21, 28, 35]);

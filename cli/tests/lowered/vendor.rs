@@ -86,6 +86,9 @@ fn kinds(rng: &mut Rng) -> Kinds {
     Kinds { values: Fill::Uniform, coordinates, indices: IndexFill::Permutation }
 }
 
+/// A key in f32, sizes of `grad_input`, paddings, and how many elements at a time.
+type Case = (usize, [usize; 2], [i64; 4], Option<usize>);
+
 fn pad(dtype: Dtype, [n, c]: [usize; 2], [h, w]: [usize; 2], padding: [i64; 4]) -> Problem {
     let spec = ReplicationPad { dtype, n, c, h, w, padding, ..ReplicationPad::default() };
     Problem::ReplicationPad2dBackward(spec.problem())
@@ -94,8 +97,7 @@ fn pad(dtype: Dtype, [n, c]: [usize; 2], [h, w]: [usize; 2], padding: [i64; 4]) 
 #[test]
 fn every_kernel_of_replication_padding() {
     let mut rng = Rng::new(51);
-    // Its key in f32, sizes of `grad_input`, paddings; and with how many elements at a time.
-    let cases: &[(usize, [usize; 2], [i64; 4], Option<usize>)] = &[
+    let cases: &[Case] = &[
         (1000, [1, 1], [7, 7, 7, 7], None),
         (1000, [1, 17], [2, 0, 0, 1], None),
         (1000, [16, 15], [1, 1, 1, 1], None),

@@ -131,13 +131,8 @@ fn on_soc(
     report.route = Some(if on_ai_core { Route::AiCore.name() } else { "aicpu, not modelled" });
     match vendor(problem, on, args.scheme, report.vendor_route == Some(Route::AiCore.name()))? {
         Some(plan) => {
-            if let Some(name) = settings.native_only() {
-                let line = format!("--set {name} is of the native scheme: add --scheme native, or set ub_bytes");
-                return Err(Error::Usage(line));
-            }
-            let fits = |plan: VendorPlan, (name, value): &(&str, usize)| plan.with_factor(name, *value);
-            let plan = settings.tile.iter().try_fold(plan, fits).map_err(|e| Error::Unusable(e.to_string()))?;
-            report.vendor(&plan, on, args, settings)?;
+            let plan = set(plan, args, settings)?;
+            report.vendor(&plan, on, settings);
             report.decisions.push(decisions::tiling_key(&plan));
             report.decisions.extend(decisions::converted(problem, on));
         }
@@ -167,8 +162,27 @@ fn on_soc(
     Ok(())
 }
 
+/// A vendor's tiling with what was set of it, if it fits what was asked for.
+pub(crate) fn set(plan: VendorPlan, args: &PlaceArgs, settings: &Settings<'_>) -> Result<VendorPlan, Error> {
+    if let Some(name) = settings.native_only() {
+        let line = format!("--set {name} is of the native scheme: add --scheme native, or set ub_bytes");
+        return Err(Error::Usage(line));
+    }
+    let bytes = plan.kernel_workspace_bytes();
+    if let Some(limit) = args.workspace_limit.filter(|limit| *limit < bytes) {
+        let over = bytes - limit;
+        let line = format!(
+            "workspace-limit {limit}: the vendor's kernel takes {bytes} bytes, {over} more; \
+                            --scheme native fits any limit"
+        );
+        return Err(Error::Unusable(line));
+    }
+    let fits = |plan: VendorPlan, (name, value): &(&str, usize)| plan.with_factor(name, *value);
+    settings.tile.iter().try_fold(plan, fits).map_err(|e| Error::Unusable(e.to_string()))
+}
+
 /// The vendor's tiling if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for.
-fn vendor(
+pub(crate) fn vendor(
     problem: &Problem,
     on: &OnSoc,
     scheme: Option<Scheme>,
@@ -208,22 +222,8 @@ impl Plan {
         self.prices = plan.prices().map(PriceReport::new).collect();
     }
 
-    fn vendor(
-        &mut self,
-        plan: &VendorPlan,
-        on: &OnSoc,
-        args: &PlaceArgs,
-        settings: &Settings<'_>,
-    ) -> Result<(), Error> {
+    fn vendor(&mut self, plan: &VendorPlan, on: &OnSoc, settings: &Settings<'_>) {
         let bytes = plan.kernel_workspace_bytes();
-        if let Some(limit) = args.workspace_limit.filter(|limit| *limit < bytes) {
-            let over = bytes - limit;
-            let line = format!(
-                "workspace-limit {limit}: the vendor's kernel takes {bytes} bytes, {over} more; \
-                                --scheme native fits any limit"
-            );
-            return Err(Error::Unusable(line));
-        }
         self.scheme = Some("vendor");
         self.tiling_key = Some(plan.tiling_key());
         self.block_dim = Some(plan.block_dim());
@@ -242,6 +242,5 @@ impl Plan {
         self.workspace_regions = plan.regions().map(|region| RegionReport::new(&region)).collect();
         self.choices = plan.choices().map(|choice| ChoiceReport::new(&choice, &settings.tile)).collect();
         self.tiling_data = Some(TilingData(*plan));
-        Ok(())
     }
 }

@@ -99,7 +99,7 @@ impl Job<'_> {
         let text = text::print(program.source());
         let (program, _) = text::parse(&text, &lowered.soc).map_err(|e| Error::Unusable(e.to_string()))?;
         let (options, _) = self.outline(lowered);
-        let plan = Lowered::plan(self.attributes, self.known, place)?;
+        let plan = lowered.plan(self.attributes, self.known, place)?;
         let plan = output::value(&plan)?;
         let (soc, usual) = (&lowered.soc, &Soc::builtin(lowered.soc.name()).unwrap_or_else(|_| lowered.soc.clone()));
         let (options, plan) = (&options, Some(&plan));

@@ -23,6 +23,8 @@ pub(in crate::commands) struct Sim {
     pub(super) model_hash: String,
     /// Whose program it is; nobody's where there is none.
     scheme: Option<&'static str>,
+    /// Of the vendor's scheme: which of its kernels it is.
+    tiling_key: Option<usize>,
     /// Where it runs; nowhere, where the product refuses the problem and nobody wants it nevertheless.
     route: Option<&'static str>,
     /// Where the vendor runs the problem; nowhere, where this is a program of a file.
@@ -53,6 +55,7 @@ impl Sim {
             product: None,
             model_hash: soc.model_hash(),
             scheme: Some("program"),
+            tiling_key: None,
             route: Some(Route::AiCore.name()),
             vendor_route: None,
             supported: true,
@@ -67,7 +70,7 @@ impl Sim {
 
     /// What was asked for cannot be.
     pub(super) fn refuse(&mut self, why: String) {
-        (self.scheme, self.route, self.workspace_bytes) = (None, None, None);
+        (self.scheme, self.tiling_key, self.route, self.workspace_bytes) = (None, None, None, None);
         self.reason = Some(why);
     }
 
@@ -75,7 +78,7 @@ impl Sim {
     pub(super) fn of_operator(name: &str, lowered: &Lowered) -> Self {
         let Lowered { soc, product, vendor_route, refused, made, .. } = lowered;
         let (scheme, route, reason) = match made {
-            Ok(_) => (Some("native"), Some(Route::AiCore.name()), refused.clone()),
+            Ok(made) => (Some(made.scheme()), Some(Route::AiCore.name()), refused.clone()),
             Err(NotMade::Refused) => (None, None, refused.clone()),
             Err(NotMade::Cpu) => (None, Some("aicpu, not modelled"), Some(lowered.not_modelled())),
         };
@@ -83,6 +86,7 @@ impl Sim {
             program: name.to_owned(),
             product: Some(product.name()),
             scheme,
+            tiling_key: made.as_ref().ok().and_then(|made| made.tiling_key),
             route,
             vendor_route: vendor_route.map(Route::name),
             supported: refused.is_none(),
@@ -113,8 +117,8 @@ impl Report for Sim {
         });
         let mut text =
             format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
-        if self.scheme == Some("native") {
-            text += "ubtile's own tiling and program, not the vendor's kernel.\n\n";
+        if let Some(whose) = whose(self) {
+            let _ = writeln!(text, "{whose}\n");
         }
         if let Some(reason) = &self.reason {
             let _ = writeln!(text, "The product does not take it: {reason}\n");
@@ -194,13 +198,31 @@ pub(super) fn by_value(name: &str, points: &[Sim]) -> String {
 /// The same by product line.
 pub(super) fn by_product(operator: &str, points: &[Sim]) -> String {
     let row = |point: &Sim| {
-        let route = point.vendor_route.unwrap_or("-").to_owned();
-        [vec![point.product.unwrap_or("-").to_owned(), point.soc.clone(), route], cells(point)].concat()
+        let [product, route, scheme] =
+            [point.product, point.vendor_route, point.scheme].map(|text| text.unwrap_or("-").to_owned());
+        [vec![product, point.soc.clone(), route, scheme], cells(point)].concat()
     };
-    let mut text = format!("{operator}: ubtile's own tiling and program on each product, not the vendor's kernel.\n\n");
-    text += &output::table(header(["product", "SoC", "vendor's route"]), points.iter().map(row));
+    let mut text = format!("{operator} on each product\n\n");
+    let mut said: Vec<_> =
+        points.iter().filter_map(|point| Some(format!("{}: {}\n", point.scheme?, whose(point)?))).collect();
+    said.sort_unstable();
+    said.dedup();
+    text += &said.concat();
+    text += "\n";
+    text += &output::table(header(["product", "SoC", "vendor's route", "scheme"]), points.iter().map(row));
     text += &reasons(points.iter().map(|point| (point.product.unwrap_or("-").to_owned(), point)));
     text
+}
+
+/// Whose program a run is of.
+fn whose(of: &Sim) -> Option<&'static str> {
+    Some(match of.scheme? {
+        "native" => "ubtile's own tiling and program, not the vendor's kernel.",
+        "vendor" => {
+            "The vendor's tiling, and its kernel as the published code goes about it; what its library runs before and after is left out."
+        }
+        _ => return None,
+    })
 }
 
 /// Why some runs did not happen, or are of what the product does not take.

@@ -12,8 +12,8 @@ use super::gather::Index;
 use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
 
-/// Elements between two rounds of asking.
-const ROUND: usize = 32;
+/// Elements between two rounds of asking, or a plane: many enough that a round costs little beside them.
+const ROUND: usize = 96;
 /// How many rows of a plane to ask ahead.
 const ROWS_AHEAD: usize = 2;
 /// A tensor of fewer bytes is taken to be in a cache.
@@ -120,7 +120,7 @@ impl Ahead {
     fn new<W: Pod>(planes: &Planes, data: &[W], element: usize) -> Self {
         let Planes { elements, row, cells, .. } = *planes;
         let (line, elements) = (64 / size_of::<W>().max(1), at_least_1(elements));
-        let lines = cells.saturating_mul(ROUND) / elements / at_least_1(line);
+        let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
         let wanted = size_of_val(data) > CACHED && lines <= ROUND;
         // Cells are met in the order of the elements, by and large.
         let at = |element: usize| cells.saturating_mul(element) / elements;

@@ -33,6 +33,8 @@ class Case:
     dtype: str
     name: str
     make: Callable
+    # Whether `torch.compile` is timed, which takes some seconds a case.
+    compiles: bool = True
 
     def call(self) -> Call:
         return self.make(DTYPES[self.dtype], torch.Generator().manual_seed(7))
@@ -191,3 +193,14 @@ def all_cases():
         name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
         add("im2col-backward", "all", floats, name, im2col(n, c, h, w, k, s, p, d))
     return cases
+
+
+def quick(cases):
+    """Every shape in F32, every other one in F64 and F16, every third one in the other dtypes; a few are compiled."""
+    picked, seen = [], {}
+    for case in cases:
+        number = seen[case.operator, case.group, case.dtype] = seen.get((case.operator, case.group, case.dtype), -1) + 1
+        if number % {"f32": 1, "f64": 2, "f16": 2}.get(case.dtype, 3) == 0:
+            case.compiles = number % {"f32": 2, "f64": 6, "f16": 6}.get(case.dtype, 9) == 0
+            picked.append(case)
+    return picked

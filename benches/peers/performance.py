@@ -1,4 +1,5 @@
-"""Writes docs/performance.md and its plot from the rows of `compare.py --json`: `performance.py ROWS.json DOCS`."""
+"""Writes docs/performance.md and its plots from the rows of `compare.py --json` and of `alone.py`:
+`performance.py ROWS.json ALONE.json DOCS`."""
 
 import json
 import math
@@ -62,10 +63,50 @@ def plot(rows, path):
     figure.savefig(path, metadata={"Date": None})
 
 
+def lines(head, rows):
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def dispatch(found):
+    return lines(("operator", "check, ns", "plan, ns", "check, plan and run, ns"), [
+        (NAMES[r["operator"]], *(f"{r[name]:.0f}" for name in ("check_ns", "plan_ns", "whole_ns"))) for r in found])
+
+
+def builds(found):
+    return lines(("case", "default, ms", "for this processor, ms", "default / native"), [
+        (r["case"], f"{r['ms']:.4f}", f"{r['native_ms']:.4f}", f"{r['ms'] / r['native_ms']:.2f}") for r in found])
+
+
+def workspace(found):
+    return lines(("case", "workspace, bytes", "ms", "without any, ms", "factor"), [
+        (r["case"], str(r["bytes"]), f"{r['ms']:.3f}", f"{r['without_ms']:.3f}", f"{r['without_ms'] / r['ms']:.2f}")
+        for r in found])
+
+
+def growing(found):
+    return lines(("case", "MiB", "ms", "ps a byte", "of the bound"), [
+        (r["case"], f"{r['bytes'] / 2**20:.0f}", f"{r['ms']:.3f}", f"{r['ms'] * 1e9 / r['bytes']:.1f}",
+         f"{r['bound_ms'] / r['ms']:.2f}" if "grid" not in r["operator"] else "") for r in found])
+
+
+def plot_growing(found, path):
+    """Time a byte over bytes, one line an operator."""
+    figure, axis = plt.subplots(figsize=(7, 4))
+    for operator in dict.fromkeys(r["operator"] for r in found):
+        mine = [r for r in found if r["operator"] == operator]
+        axis.plot([r["bytes"] for r in mine], [r["ms"] * 1e9 / r["bytes"] for r in mine], marker="o", label=NAMES[operator])
+    axis.set(xscale="log", yscale="log", xlabel="bytes of all tensors", ylabel="picoseconds a byte, one thread")
+    axis.grid(alpha=0.3, which="both")
+    axis.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main():
-    about = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    docs, rows = pathlib.Path(sys.argv[2]), about["rows"]
+    about, alone = (json.loads(pathlib.Path(name).read_text()) for name in sys.argv[1:3])
+    docs, rows = pathlib.Path(sys.argv[3]), about["rows"]
     plot(rows, docs / "performance.svg")
+    plot_growing(alone["growing"], docs / "performance-growing.svg")
     (docs / "performance.md").write_text(f"""# Performance
 
 Measured by `benches/peers/performance`, which also wrote this page, on {about["processor"]} with PyTorch {about["torch"]}.
@@ -79,7 +120,54 @@ if these fit. *Speedup* is our time with one thread over that with two, geometri
 {table(rows)}
 
 ![PyTorch's time over ours, by the size of the tensors](performance.svg)
+
+## The slowest cases beside PyTorch
+
+{slowest(rows)}
+
+## Calls with nothing to compute
+
+The smallest case of each operator, the level already detected; the fastest of many rounds.
+
+{dispatch(alone["dispatch"])}
+
+## The default build
+
+The default build picks its instructions when it runs; the other is built with `-C target-cpu=native`. Fastest call of each, taking turns.
+
+{builds(alone["builds"])}
+
+## Growing tensors
+
+More planes or images of the same size. Caches of this machine: {caches()}.
+
+{growing(alone["growing"])}
+
+![Time a byte by the size of the tensors](performance-growing.svg)
+
+## Workspace
+
+What the plan asks for when it may have all it likes, and what `workspace_limit` 0 costs.
+
+{workspace(alone["workspace"])}
 """)
+
+
+def slowest(rows, count=12):
+    found = sorted((r for r in rows if r["threads"] == 1), key=lambda r: r["ratio"])[:count]
+    return lines(("case", "PyTorch, ms", "ours, ms", "ratio", "workspace, bytes"), [
+        (f"{r['operator']} {r['dtype']} {r['case']}", f"{r['peer_ms']:.4f}", f"{r['ours_ms']:.4f}", f"{r['ratio']:.2f}",
+         str(r["workspace_bytes"])) for r in found])
+
+
+def caches():
+    """Levels and sizes, where the system tells."""
+    found = []
+    for index in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+        if kind != "Instruction":
+            found.append(f"level {level} {size}")
+    return ", ".join(found) or "unknown"
 
 
 main()

@@ -23,7 +23,7 @@ pub(crate) struct Case {
 impl Case {
     /// # Panics
     /// If there is no such case.
-    pub(crate) fn new(name: &str, target: &TargetSpec, file: Option<&[u8]>) -> Self {
+    pub(crate) fn new(name: &str, target: &TargetSpec, options: &PlanOptions, file: Option<&[u8]>) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let [operator, dtype, shape, rest @ ..] = &words[..] else {
             panic!("{name} lacks an operator, dtype or shape")
@@ -123,7 +123,7 @@ impl Case {
             }
             other => panic!("{other} is no operator"),
         };
-        let plan = plan(&problem, target, &PlanOptions::default()).expect("the host has room");
+        let plan = plan(&problem, target, options).expect("the host has room");
         let slots: Vec<_> = problem.tensors().filter(|slot| slot.output).collect();
         let output = problems::output(slots.first().copied());
         let second = slots.get(1).map(|slot| problems::output(Some(*slot)));

@@ -1,10 +1,11 @@
 //! Times a kernel beside the bound that no kernel can pass: reading its inputs once and writing its outputs once.
 //!
-//! `timing [--threads N] [--seconds S] [--level L] [--walk] [--in FILE] CASE...` prints one JSON object a case. A case is a line like
+//! `timing [--threads N] [--seconds S] [--level L] [--walk] [--workspace-limit BYTES] [--in FILE] CASE...` prints one JSON object
+//! a case. A case is a line like
 //! `im2col-backward f32 8,64,56,56 k3 s1 p1`, `max-unpool2d-backward f16 8,64,56,56 x2 i64` or
 //! `replication-pad2d-backward c64 8,64,56,56 pad 1,1,1,1`, with `in=LAYOUT` and `out=LAYOUT` behind it where tensors are not
-//! contiguous; `--walk` plans without copies of inputs that would pay. Kernel and bound take turns on the same buffers, so they find the same caches; `FILE` brings the tensors that
-//! another program was timed on.
+//! contiguous; `--walk` plans without copies of inputs that would pay. Kernel and bound take turns on the same buffers, so they
+//! find the same caches; `FILE` brings the tensors that another program was timed on.
 
 mod case;
 mod copy;
@@ -15,7 +16,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use ubtile_kernels::{Level, Parallel};
-use ubtile_tiling::TargetSpec;
+use ubtile_tiling::{PlanOptions, TargetSpec};
 
 use self::case::Case;
 
@@ -101,17 +102,18 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
     }
     inputs += outputs;
     println!(
-        "{{\"case\":\"{name}\",\"bytes\":{inputs},\"ms\":{:.6},\"min_ms\":{:.6},\"bound_ms\":{median:.6},\"min_bound_ms\":{best:.6},\"loop\":\"{which:?}\",\"of_bound\":{:.3},\"copy_ms\":{:.6}}}",
+        "{{\"case\":\"{name}\",\"bytes\":{inputs},\"ms\":{:.6},\"min_ms\":{:.6},\"bound_ms\":{median:.6},\"min_bound_ms\":{best:.6},\"loop\":\"{which:?}\",\"of_bound\":{:.3},\"copy_ms\":{:.6},\"workspace_bytes\":{}}}",
         kernel.median(),
         kernel.min(),
         best / kernel.min(),
         copies.min(),
+        workspace.len(),
     );
 }
 
 fn main() {
     let (mut level, mut threads, mut seconds, mut file) = (Level::detect(), NonZeroUsize::MIN, 0.3, None);
-    let mut caches = true;
+    let (mut caches, mut options) = (true, PlanOptions::default());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
@@ -120,11 +122,12 @@ fn main() {
             "--seconds" => seconds = value().parse().expect("a number of seconds"),
             "--level" => level = Level::from_name(&value()).expect("a level of this machine"),
             "--walk" => caches = false,
+            "--workspace-limit" => options.workspace_limit = Some(value().parse().expect("a number of bytes")),
             "--in" => file = Some(std::fs::read(value()).expect("a readable file")),
             name => {
                 let mut target = TargetSpec::host(threads.get());
                 target.capabilities.caches &= caches;
-                measure(Case::new(name, &target, file.as_deref()), level, Threads(threads), seconds, name);
+                measure(Case::new(name, &target, &options, file.as_deref()), level, Threads(threads), seconds, name);
             }
         }
     }

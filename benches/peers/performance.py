@@ -45,13 +45,13 @@ def table(rows):
 
 def plot(rows, path):
     """Each case a dot: how many times as long PyTorch takes, over the bytes of the tensors."""
-    operators = [operator for operator in NAMES if any(r["operator"] == operator and "bytes" in r for r in rows)]
+    operators = [operator for operator in NAMES if any(r["operator"] == operator for r in rows)]
     figure, axes = plt.subplots(1, len(operators), figsize=(4.2 * len(operators), 4), sharey=True, squeeze=False)
     dtypes = sorted({r["dtype"] for r in rows})
     colors = dict(zip(dtypes, plt.get_cmap("tab20").colors))
     for axis, operator in zip(axes[0], operators):
         for dtype in dtypes:
-            mine = [r for r in rows if (r["operator"], r["dtype"], r["threads"]) == (operator, dtype, 1) and "bytes" in r]
+            mine = [r for r in rows if (r["operator"], r["dtype"], r["threads"]) == (operator, dtype, 1)]
             if mine:
                 axis.scatter([r["bytes"] for r in mine], [r["ratio"] for r in mine], s=16, color=colors[dtype], label=dtype)
         axis.axhline(1, color="black", linewidth=0.8)

@@ -92,6 +92,27 @@ awk '/^```text$/ {inside = 1; next} /^```$/ {inside = 0} inside' docs/aclnn.md >
 UBTILE_SOC=Ascend310P3 "$work/im2col" >"$work/out" 2>&1 && fail "example on Ascend310P3"
 grep -q "Im2colBackward is not supported on atlas-inference" "$work/out" || fail "example on Ascend310P3"
 
+echo "aclnn: profiles"
+folders() { (cd "$1" && echo *); }
+UBTILE_PROFILE=$work/profile "$work/im2col" | diff "$work/im2col.txt" - || fail "a profile changes the example's output"
+[ "$(folders "$work/profile")" = 0001-aclnnIm2colBackward ] || fail "profile: $(folders "$work/profile")"
+grep -q '"task_us": [0-9]' "$work/profile/0001-aclnnIm2colBackward/report.json" || fail "profile: no time"
+ls "$work"/profile/*/OPPROF_*/simulator/trace.json "$work"/profile/*/report.html >/dev/null || fail "profile: files are missing"
+# Clients with strides, errors and several streams do the same as without; what is not simulated says why.
+for name in "$clients"/*.c "$clients"/*.cpp; do
+    name=$(basename "${name%.*}")
+    [ "$name" = product ] && continue
+    UBTILE_PROFILE=$work/profiles/$name timeout 300 "$work/$name" >"$work/out" 2>"$work/err" || fail "$name with a profile: status $?"
+    diff "$clients/$name.txt" "$work/out" || fail "$name with a profile: < wanted, > got"
+    for report in "$work/profiles/$name"/*/report.json; do
+        [ -e "$report" ] || continue
+        grep -qE '"task_us": [0-9]|"reason": "' "$report" || fail "$report: neither a time nor a reason"
+    done
+done
+echo "no folder" >"$work/file"
+UBTILE_PROFILE=$work/file "$work/im2col" 2>"$work/err" | diff "$work/im2col.txt" - || fail "a profile that cannot be written"
+grep -q "UBTILE_PROFILE" "$work/err" || fail "a profile that cannot be written: no line on stderr"
+
 echo "aclnn: CMake"
 cat >"$work/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.14)

@@ -14,6 +14,7 @@ use crate::failure::{Failure, Outcome, code};
 use crate::memory::{Place, Region};
 use crate::monitor::Monitor;
 use crate::operators::Work;
+use crate::profile::{self, Profiled};
 use crate::registry::Registry;
 use crate::run::{Bound, run};
 use crate::shared::Shared;
@@ -39,6 +40,8 @@ struct Executor {
     operator: &'static str,
     workspace: usize,
     repeatable: AtomicBool,
+    /// Whether the deterministic mode was on.
+    deterministic: bool,
     arguments: Monitor<Vec<Argument>>,
     work: Shared<Work>,
 }
@@ -62,6 +65,7 @@ pub(crate) fn phase_1(
         operator,
         workspace: bytes,
         repeatable: AtomicBool::new(false),
+        deterministic: device.deterministic,
         arguments: Monitor::new(arguments),
         work: Shared::new(work),
     };
@@ -120,14 +124,17 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
         }
     };
     found.used_up(executor);
-    if matches!(*found.work, Work::Nothing) {
+    let profiled = profile::asked(operator, &found.work, found.deterministic);
+    if matches!(*found.work, Work::Nothing) && profiled.is_none() {
         return Ok(());
     }
     // The processor is asked once: under a hypervisor that takes as long as a small kernel.
     static LEVEL: OnceLock<Level> = OnceLock::new();
     let (work, level) = (found.work.clone(), *LEVEL.get_or_init(Level::detect));
     let task = move || {
-        run(&work, level, bound, workspace).map_err(|f| Failure { message: format!("{operator}: {}", f.message), ..f })
+        let ran = run(&work, level, bound, workspace);
+        profiled.iter().for_each(Profiled::write);
+        ran.map_err(|f| Failure { message: format!("{operator}: {}", f.message), ..f })
     };
     stream.submit(Task::Work(Box::new(task))).map_err(|failure| failure.coded(code::RUNTIME_ERROR))
 }

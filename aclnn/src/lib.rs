@@ -26,6 +26,7 @@ mod memory;
 mod monitor;
 mod objects;
 mod operators;
+mod profile;
 mod registry;
 mod run;
 #[allow(unsafe_code)]

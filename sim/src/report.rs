@@ -15,6 +15,7 @@ mod profiler;
 mod protobuf;
 mod recorded;
 mod saved;
+mod simulated;
 mod trace;
 
 pub use envelope::Envelope;
@@ -27,4 +28,5 @@ pub use perfetto::Perfetto;
 pub use profiler::{Described, Profiler, TABLES};
 pub use recorded::{Recorded, Recorder, Work, shown_cores};
 pub use saved::{MOST_JSON_EVENTS, SaveError, Saved, TraceFormat, TraceOptions, Traced};
+pub use simulated::Simulated;
 pub use trace::{Trace, Window};

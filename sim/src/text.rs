@@ -15,6 +15,16 @@ use crate::program::{At, NodeId, Program, ProgramError, Source};
 pub use crate::program::Position;
 pub use print::{describe, lines, print};
 
+/// The text of a program that was made by code, and the same program with its places in the text.
+///
+/// # Errors
+/// None, for a program that the product runs.
+pub fn printed(program: &Program, soc: &Soc) -> Result<(String, Program), TextError> {
+    let text = print(program.source());
+    let (program, _) = parse(&text, soc)?;
+    Ok((text, program))
+}
+
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {

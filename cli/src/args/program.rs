@@ -112,7 +112,7 @@ Examples:
 /// Options of `compare`.
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
-    /// The result to compare with: JSON of `sim`, or a profiler's folder OPPROF_*
+    /// The result to compare with: JSON of `sim`, a folder of `sim --output`, or a profiler's folder OPPROF_*
     #[arg(value_name = "A")]
     pub(crate) before: PathBuf,
     /// The result to judge
@@ -131,6 +131,7 @@ Examples:
   ubtile sim --program old.tile --format json > old.json
   ubtile sim --program new.tile --format json > new.json
   ubtile compare old.json new.json
+  ubtile compare before after --output diff
   ubtile compare OPPROF_20260801_ABC new.json --threshold 15 --output diff
 
 Exit code 5 when B takes longer than A by more than the threshold.";

@@ -91,7 +91,12 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
 
 /// The numbers of a result by name; [`TASK`] is always there.
 fn read(path: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
-    let numbers = if path.is_dir() { profile(path)? } else { json(path)? };
+    let report = path.join("report.json");
+    let numbers = match path.is_dir() {
+        true if report.is_file() => json(&report)?,
+        true => profile(path)?,
+        false => json(path)?,
+    };
     match numbers.get(TASK) {
         Some(time) if *time > 0.0 => Ok(numbers),
         _ => Err(Error::file(path, "says no time")),

@@ -24,7 +24,8 @@ pub(crate) fn run(folder: &Path) -> Result<(), Error> {
 
 fn pages(command: &Command, files: &Folder) -> Result<(), Error> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let page = Man::new(command.clone()).title(name.to_uppercase());
+    let version = concat!("ubtile ", env!("CARGO_PKG_VERSION"));
+    let page = Man::new(command.clone()).title(name.to_uppercase()).source(version).manual("ubtile");
     files.write(&format!("{name}.1"), |to| page.render(to) as io::Result<()>)?;
     let shown = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
     command.get_subcommands().filter(shown).try_for_each(|command| pages(command, files))

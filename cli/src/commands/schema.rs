@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Value, json};
+use ubtile_sim::report::Simulated;
 
 use super::{compare, disasm, fuzz, ops, plan, products, replay, run, sanitize, sim, tour};
 use crate::error::Error;
@@ -78,7 +79,7 @@ fn documents() -> [Document; 17] {
         Document::new::<run::Run>("run: what was computed, with --time how long it took"),
         Document::new::<plan::Plan>("plan: tiling, workspace, and why; an array with --product all").several(),
         Document::new::<plan::Calls>("plan --calls: the plans of a profiler's list"),
-        Document::new::<sim::Sim>("sim: how long a program takes and why; an array with --vary or --product all")
+        Document::new::<Simulated>("sim: how long a program takes and why; an array with --vary or --product all")
             .several(),
         Document::new::<sim::Values>("sim --out: what a program computed"),
         Document::new::<disasm::Disasm>("disasm: a program's text"),

@@ -14,8 +14,6 @@ use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::program::Program;
 use ubtile_tiling::TensorDesc;
 
-pub(super) use report::Sim;
-
 use crate::args::{Attributes, SimArgs, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};

@@ -132,9 +132,15 @@ fn comparisons_are_saved() {
     program(folder);
     ok(folder, "sim --program add.tile --output slow --set clock=900");
     ok(folder, "sim --program add.tile --output fast");
-    let printed = json(folder, "compare slow/report.json fast/report.json --output better");
+    let mut printed = json(folder, "compare slow/report.json fast --output better");
+    assert_eq!(printed["differences"], json(folder, "compare slow fast/report.json")["differences"]);
     let saved = fs::read_to_string(folder.join("better/report.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&saved).unwrap(), printed);
+    // A folder is its report; the tables in it say the same.
+    let tables = profile(&folder.join("fast"));
+    printed = json(folder, &format!("compare fast {}", tables.display()));
+    let task = &printed["differences"][0];
+    assert!(task["name"] == "task_us" && task["change"].as_f64().unwrap().abs() < 1e-5, "{task}");
     // What is slower is saved too, and then an error.
     super::output(folder, "compare fast/report.json slow/report.json --output worse");
     let text = fs::read_to_string(folder.join("worse/report.txt")).unwrap();
@@ -175,6 +181,9 @@ fn an_operators_program_is_saved_with_its_text() {
     let again = json(folder, "sim --program out/max-unpool2d-backward.tile");
     assert_eq!((&again["cycles"], &again["gm_read_bytes"]), (&printed["cycles"], &printed["gm_read_bytes"]));
     // What reads profilers' lists knows the call.
+    let list = format!("out/{profile}/op_summary_max-unpool2d-backward.csv");
+    let calls = json(folder, &format!("plan --calls {list} --soc Ascend910B1"));
+    assert_eq!(calls["calls"][0]["plan"]["operator"], "max-unpool2d-backward", "{calls}");
     let trace = fs::read_to_string(folder.join("out").join(profile).join("simulator/trace.json")).unwrap();
     assert!(trace.contains("\"code\":\"max-unpool2d-backward.tile:"));
 

@@ -99,3 +99,26 @@ fn help_has_examples_that_parse() {
         }
     }
 }
+
+#[test]
+fn every_command_has_a_man_page() {
+    let folder = tempfile::tempdir().unwrap();
+    ok(folder.path(), "manual man1");
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("man1").join(name)).unwrap();
+    assert!(page("ubtile.1").contains(".TH UBTILE 1"));
+    assert!(page("ubtile-sim-im2col-backward.1").contains("ubtile sim im2col\\-backward \\-\\-shape"));
+    assert!(page("ubtile-compare.1").contains("threshold"));
+    for command in ["kernel-worker", "help"] {
+        assert!(!folder.path().join(format!("man1/ubtile-{command}.1")).exists());
+    }
+}
+
+#[test]
+fn shells_complete_what_the_command_takes() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = ok(Path::new("."), &format!("completions {shell}"));
+        for word in ["im2col-backward", "trace-window", "completions"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+}

@@ -5,12 +5,12 @@ use std::num::NonZeroUsize;
 use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::Folder;
+use ubtile_sim::report::{Folder, Simulated};
 use ubtile_sim::text;
 
-use super::report::{Sim, by_product, by_value};
+use super::report::{by_product, by_value, of_operator};
 use super::saved::{self, Run};
-use super::timing::{each, measure};
+use super::timing::each;
 use crate::args::{Attributes, Named, PlaceArgs, Products, Range, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};
@@ -66,21 +66,21 @@ impl Job<'_> {
     }
 
     /// What a run needs beside the program, and what its report says without a time.
-    fn outline(&self, lowered: &Lowered) -> (Options, Sim) {
+    fn outline(&self, lowered: &Lowered) -> (Options, Simulated) {
         let options = Options { seed: self.args.seed, start: lowered.start, ..Options::default() };
-        (options, Sim::of_operator(self.name(), lowered))
+        (options, of_operator(self.name(), lowered))
     }
 
     fn failed(&self, program: &Program, error: &ClockError) -> Error {
         Error::Unusable(format!("{}: {}", self.name(), error.describe(program)))
     }
 
-    fn single(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Sim, Error> {
+    fn single(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Simulated, Error> {
         let lowered = self.lower(place, false)?;
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
             let _progress = Progress::new(format!("timing {}", self.name()));
-            let measured = measure((program, &lowered.soc, &options), report);
+            let measured = report.measure(program, &lowered.soc, &options);
             report = measured.map_err(|e| self.failed(program, &e))?;
         }
         folder.map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
@@ -88,7 +88,7 @@ impl Job<'_> {
     }
 
     /// Writes what other programs open; where there is no run, why.
-    fn save(&self, to: (&Folder, &str), place: &PlaceArgs, lowered: &Lowered, report: &Sim) -> Result<(), Error> {
+    fn save(&self, to: (&Folder, &str), place: &PlaceArgs, lowered: &Lowered, report: &Simulated) -> Result<(), Error> {
         let (folder, prefix) = to;
         let Ok(Made { program, .. }) = &lowered.made else {
             folder.text(&format!("{prefix}report.json"), &output::json(report)?)?;
@@ -96,8 +96,7 @@ impl Job<'_> {
             return Ok(());
         };
         // Its text has lines that tables and traces can name.
-        let text = text::print(program.source());
-        let (program, _) = text::parse(&text, &lowered.soc).map_err(|e| Error::Unusable(e.to_string()))?;
+        let (text, program) = text::printed(program, &lowered.soc).map_err(|e| Error::Unusable(e.to_string()))?;
         let (options, _) = self.outline(lowered);
         let plan = lowered.plan(self.attributes, self.known, place)?;
         let plan = output::value(&plan)?;
@@ -108,7 +107,7 @@ impl Job<'_> {
     }
 
     /// One run of one seed.
-    fn point(&self, place: &PlaceArgs, compare: bool, folder: Option<&Folder>) -> Result<Sim, Error> {
+    fn point(&self, place: &PlaceArgs, compare: bool, folder: Option<&Folder>) -> Result<Simulated, Error> {
         let lowered = self.lower(place, compare)?;
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
@@ -122,7 +121,7 @@ impl Job<'_> {
     }
 
     /// A run for each value, or why there is none; an error if there is none at all.
-    fn varied(&self, place: &PlaceArgs, Named { name, value: range }: &Named<Range>) -> Result<Vec<Sim>, Error> {
+    fn varied(&self, place: &PlaceArgs, Named { name, value: range }: &Named<Range>) -> Result<Vec<Simulated>, Error> {
         let usual = self.lower(place, false)?;
         let values: Vec<_> = range.values().collect();
         let mut refusals = Refusals::default();
@@ -131,7 +130,7 @@ impl Job<'_> {
             |value| format!("{name} = {value}"),
             |&value| {
                 let run = set(place, name, value).and_then(|place| self.point(&place, false, None));
-                let mut point = refusals.or(run, || Ok(Sim::of_operator(self.name(), &usual)))?;
+                let mut point = refusals.or(run, || Ok(of_operator(self.name(), &usual)))?;
                 point.vary = Some((name.clone(), value));
                 Ok(point)
             },
@@ -140,7 +139,7 @@ impl Job<'_> {
     }
 
     /// A run on the usual SoC of each product line, or why there is none; an error if there is none at all.
-    fn of_every_product(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Vec<Sim>, Error> {
+    fn of_every_product(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Vec<Simulated>, Error> {
         let lines: Vec<_> = Place::lines(place)?.collect();
         let label = |line: &Products| match line {
             Products::One(product) => format!("{} on {product}", self.name()),
@@ -153,7 +152,7 @@ impl Job<'_> {
             refusals.or(run, || {
                 // The same without what cannot be there.
                 let plain = PlaceArgs { product, cores: None, set: Vec::new(), ..place.clone() };
-                Ok(Sim::of_operator(self.name(), &self.lower(&plain, true)?))
+                Ok(of_operator(self.name(), &self.lower(&plain, true)?))
             })
         })?;
         refusals.unless_some(points)
@@ -169,7 +168,11 @@ struct Refusals {
 
 impl Refusals {
     /// A run; where what was asked for cannot be, what is known of it, and why.
-    fn or(&mut self, run: Result<Sim, Error>, outline: impl FnOnce() -> Result<Sim, Error>) -> Result<Sim, Error> {
+    fn or(
+        &mut self,
+        run: Result<Simulated, Error>,
+        outline: impl FnOnce() -> Result<Simulated, Error>,
+    ) -> Result<Simulated, Error> {
         match run {
             Ok(run) => {
                 self.runs += usize::from(run.timing.is_some());
@@ -186,7 +189,7 @@ impl Refusals {
     }
 
     /// The points, unless all were refused.
-    fn unless_some(self, points: Vec<Sim>) -> Result<Vec<Sim>, Error> {
+    fn unless_some(self, points: Vec<Simulated>) -> Result<Vec<Simulated>, Error> {
         match self.first {
             Some(error) if self.runs == 0 => Err(error),
             _ => Ok(points),

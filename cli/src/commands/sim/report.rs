@@ -1,99 +1,33 @@
 //! What a simulation says.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use ubtile_sim::clock::{Advice, PipeTime, Spread, Timing};
-use ubtile_sim::product::{Grade, Soc};
+use ubtile_sim::clock::{Advice, PipeTime, Spread};
+use ubtile_sim::product::Grade;
+use ubtile_sim::report::Simulated;
 use ubtile_tiling::Route;
 
 use crate::lowered::{Lowered, NotMade};
 use crate::output::{self, Report};
 
-/// A run, or why there is none.
-#[derive(Serialize, JsonSchema)]
-pub(in crate::commands) struct Sim {
-    program: String,
-    soc: String,
-    /// The product line, of an operator.
-    product: Option<&'static str>,
-    /// Of the product's numbers.
-    pub(super) model_hash: String,
-    /// Whose program it is; nobody's where there is none.
-    scheme: Option<&'static str>,
-    /// Of the vendor's scheme: which of its kernels it is.
-    tiling_key: Option<usize>,
-    /// Where it runs; nowhere, where the product refuses the problem and nobody wants it nevertheless.
-    route: Option<&'static str>,
-    /// Where the vendor runs the problem; nowhere, where this is a program of a file.
-    vendor_route: Option<&'static str>,
-    /// Whether the product takes the problem.
-    supported: bool,
-    /// Why not, or why there is no time.
-    reason: Option<String>,
-    /// What the plan needs of the caller.
-    workspace_bytes: Option<usize>,
-    /// What was varied, with its value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) vary: Option<(String, u64)>,
-    #[serde(flatten)]
-    pub(super) timing: Option<Timing>,
-    /// Over eight seeds, where cores can get into each other's way.
-    pub(super) task_us_over_seeds: Option<Spread>,
-    /// What would help, the best first.
-    pub(super) changes: Vec<Advice>,
-}
-
-impl Sim {
-    /// Of a program of a file.
-    pub(super) fn of_program(path: &Path, soc: &Soc) -> Self {
-        Self {
-            program: path.display().to_string(),
-            soc: soc.name().into(),
-            product: None,
-            model_hash: soc.model_hash(),
-            scheme: Some("program"),
-            tiling_key: None,
-            route: Some(Route::AiCore.name()),
-            vendor_route: None,
-            supported: true,
-            reason: None,
-            workspace_bytes: None,
-            vary: None,
-            timing: None,
-            task_us_over_seeds: None,
-            changes: Vec::new(),
-        }
-    }
-
-    /// What was asked for cannot be.
-    pub(super) fn refuse(&mut self, why: String) {
-        (self.scheme, self.tiling_key, self.route, self.workspace_bytes) = (None, None, None, None);
-        self.reason = Some(why);
-    }
-
-    /// Of an operator, as far as no run is needed.
-    pub(super) fn of_operator(name: &str, lowered: &Lowered) -> Self {
-        let Lowered { soc, product, vendor_route, refused, made, .. } = lowered;
-        let (scheme, route, reason) = match made {
-            Ok(made) => (Some(made.scheme()), Some(Route::AiCore.name()), refused.clone()),
-            Err(NotMade::Refused) => (None, None, refused.clone()),
-            Err(NotMade::Cpu) => (None, Some("aicpu, not modelled"), Some(lowered.not_modelled())),
-        };
-        Self {
-            program: name.to_owned(),
-            product: Some(product.name()),
-            scheme,
-            tiling_key: made.as_ref().ok().and_then(|made| made.tiling_key),
-            route,
-            vendor_route: vendor_route.map(Route::name),
-            supported: refused.is_none(),
-            reason,
-            workspace_bytes: made.as_ref().ok().map(|made| made.workspace_bytes),
-            ..Self::of_program(Path::new(name), soc)
-        }
+/// Of an operator, as far as no run is needed.
+pub(super) fn of_operator(name: &str, lowered: &Lowered) -> Simulated {
+    let Lowered { soc, product, vendor_route, refused, made, .. } = lowered;
+    let (scheme, route, reason) = match made {
+        Ok(made) => (Some(made.scheme()), Some(Route::AiCore.name()), refused.clone()),
+        Err(NotMade::Refused) => (None, None, refused.clone()),
+        Err(NotMade::Cpu) => (None, Some(Simulated::ON_CPU), Some(lowered.not_modelled())),
+    };
+    Simulated {
+        product: Some(product.name()),
+        scheme,
+        tiling_key: made.as_ref().ok().and_then(|made| made.tiling_key),
+        route,
+        vendor_route: vendor_route.map(Route::name),
+        supported: refused.is_none(),
+        reason,
+        workspace_bytes: made.as_ref().ok().map(|made| made.workspace_bytes),
+        ..Simulated::of_program(name, soc)
     }
 }
 
@@ -101,8 +35,8 @@ fn percent(ratio: f64) -> String {
     format!("{:.1} %", 100.0 * ratio)
 }
 
-impl Report for Sim {
-    const SCHEMA: &'static str = "ubtile.sim.v1";
+impl Report for Simulated {
+    const SCHEMA: &'static str = Self::SCHEMA;
 
     fn text(&self) -> String {
         let Self { program, soc, .. } = self;
@@ -184,8 +118,8 @@ impl Report for Sim {
 }
 
 /// Runs side by side, by what was varied.
-pub(super) fn by_value(name: &str, points: &[Sim]) -> String {
-    let row = |point: &Sim| {
+pub(super) fn by_value(name: &str, points: &[Simulated]) -> String {
+    let row = |point: &Simulated| {
         let value = point.vary.as_ref().map_or(0, |(_, value)| *value);
         [vec![value.to_string()], cells(point)].concat()
     };
@@ -196,8 +130,8 @@ pub(super) fn by_value(name: &str, points: &[Sim]) -> String {
 }
 
 /// The same by product line.
-pub(super) fn by_product(operator: &str, points: &[Sim]) -> String {
-    let row = |point: &Sim| {
+pub(super) fn by_product(operator: &str, points: &[Simulated]) -> String {
+    let row = |point: &Simulated| {
         let [product, route, scheme] =
             [point.product, point.vendor_route, point.scheme].map(|text| text.unwrap_or("-").to_owned());
         [vec![product, point.soc.clone(), route, scheme], cells(point)].concat()
@@ -215,7 +149,7 @@ pub(super) fn by_product(operator: &str, points: &[Sim]) -> String {
 }
 
 /// Whose program a run is of.
-fn whose(of: &Sim) -> Option<&'static str> {
+fn whose(of: &Simulated) -> Option<&'static str> {
     Some(match of.scheme? {
         "native" => "ubtile's own tiling and program, not the vendor's kernel.",
         "vendor" => {
@@ -226,7 +160,7 @@ fn whose(of: &Sim) -> Option<&'static str> {
 }
 
 /// Why some runs did not happen, or are of what the product does not take.
-fn reasons<'a>(points: impl Iterator<Item = (String, &'a Sim)>) -> String {
+fn reasons<'a>(points: impl Iterator<Item = (String, &'a Simulated)>) -> String {
     let lines: String =
         points.filter_map(|(name, point)| Some(format!("- {name}: {}\n", point.reason.as_deref()?))).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -238,7 +172,7 @@ fn header<const N: usize>(first: [&str; N]) -> Vec<&str> {
 }
 
 /// What runs side by side show.
-fn cells(point: &Sim) -> Vec<String> {
+fn cells(point: &Simulated) -> Vec<String> {
     let Some(t) = &point.timing else { return vec!["-".into(); 8] };
     let p = &t.pipes;
     let ratios = [p.vector.ratio, p.scalar.ratio, p.mte2.ratio, p.mte3.ratio, t.hbm.ratio].map(percent);

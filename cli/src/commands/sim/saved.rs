@@ -7,9 +7,8 @@ use serde_json::Value;
 use ubtile_sim::clock::{ClockError, Options};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, SaveError, Saved, TraceFormat, Traced};
+use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced};
 
-use super::report::Sim;
 use crate::args::SaveArgs;
 use crate::error::Error;
 use crate::invocation;
@@ -36,7 +35,7 @@ impl Run<'_> {
     pub(super) fn write(
         &self,
         (args, folder, prefix): (&SaveArgs, &Folder, &str),
-        report: &Sim,
+        report: &Simulated,
         failed: impl Fn(&ClockError) -> Error,
     ) -> Result<(), Error> {
         let Run { program, text, name, soc, usual, options, plan } = *self;
@@ -68,7 +67,7 @@ impl Run<'_> {
 }
 
 /// Writes reports side by side, and their comparison.
-pub(super) fn write_all(folder: &Folder, reports: &[Sim], comparison: &str) -> Result<(), Error> {
+pub(super) fn write_all(folder: &Folder, reports: &[Simulated], comparison: &str) -> Result<(), Error> {
     folder.text("report.json", &output::json_all(reports)?)?;
     folder.text("report.txt", comparison)?;
     Ok(())

@@ -5,13 +5,13 @@ use std::io::{Write as _, stderr};
 use std::path::Path;
 use std::time::Instant;
 
-use ubtile_sim::clock::{ClockError, Options, advise, series, simulate};
+use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::Folder;
+use ubtile_sim::report::{Folder, Simulated};
 use ubtile_sim::text;
 
-use super::report::{Sim, by_value};
+use super::report::by_value;
 use super::saved::{self, Run};
 use crate::args::SimArgs;
 use crate::error::Error;
@@ -19,11 +19,6 @@ use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::settings::{Settings, text_with};
 use crate::soc::soc;
-
-/// Of a single run: changes that are shown.
-const CHANGES: usize = 3;
-/// Instructions up to which a single run is repeated with other seeds and changes.
-const REPEATED: u64 = 20_000_000;
 
 /// Times a program once, or for each value of a number.
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
@@ -46,25 +41,12 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     output::print_all(format, &points, &text)
 }
 
-/// Times a program, and says what would help; with other seeds too, where they matter.
-pub(super) fn measure((program, soc, options): (&Program, &Soc, &Options), mut report: Sim) -> Result<Sim, ClockError> {
-    let timing = simulate(program, soc, options)?;
-    if timing.instructions <= REPEATED {
-        report.changes = advise(program, soc, options, &timing, CHANGES)?;
-        if timing.cores_used > 1 {
-            report.task_us_over_seeds = Some(series(program, soc, options)?.spread(|timing| timing.task_us));
-        }
-    }
-    report.timing = Some(timing);
-    Ok(report)
-}
-
 /// Runs one after the other, with how long all of them will take once the first is over.
 pub(super) fn each<T>(
     values: &[T],
     label: impl Fn(&T) -> String,
-    mut run: impl FnMut(&T) -> Result<Sim, Error>,
-) -> Result<Vec<Sim>, Error> {
+    mut run: impl FnMut(&T) -> Result<Simulated, Error>,
+) -> Result<Vec<Simulated>, Error> {
     let (begun, count) = (Instant::now(), values.len());
     let mut points = Vec::new();
     for (i, value) in values.iter().enumerate() {
@@ -103,18 +85,23 @@ impl Job<'_> {
         Ok((program, text, soc, options))
     }
 
+    /// What is known without a run.
+    fn outline(&self, soc: &Soc) -> Simulated {
+        Simulated::of_program(&self.path.display().to_string(), soc)
+    }
+
     fn failed(&self, program: &Program, error: &ClockError) -> Error {
         Error::file(self.path, error.describe(program))
     }
 
-    fn single(&self) -> Result<Sim, Error> {
+    fn single(&self) -> Result<Simulated, Error> {
         let _progress = Progress::new(format!("timing {}", self.path.display()));
         let (program, _, soc, options) = self.prepare(None)?;
-        measure((&program, &soc, &options), Sim::of_program(self.path, &soc)).map_err(|e| self.failed(&program, &e))
+        self.outline(&soc).measure(&program, &soc, &options).map_err(|e| self.failed(&program, &e))
     }
 
     /// Writes what other programs open.
-    fn save(&self, folder: &Folder, report: &Sim) -> Result<(), Error> {
+    fn save(&self, folder: &Folder, report: &Simulated) -> Result<(), Error> {
         let (program, text, soc, options) = self.prepare(None)?;
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let (soc, options) = (&soc, &options);
@@ -122,14 +109,14 @@ impl Job<'_> {
         run.write((&self.args.save, folder, ""), report, |e| self.failed(&program, e))
     }
 
-    fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Sim>, Error> {
+    fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Simulated>, Error> {
         each(
             values,
             |value| format!("{name} = {value}"),
             |&value| {
                 let (program, _, soc, options) = self.prepare(Some((name, value)))?;
                 let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
-                let mut point = Sim::of_program(self.path, &soc);
+                let mut point = self.outline(&soc);
                 (point.vary, point.timing) = (Some((name.into(), value)), Some(timing));
                 Ok(point)
             },

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes docs/firmware-costs.md: code bytes and instructions of every operator and dtype on every target. Takes about half an hour.
+# Prints code bytes and instructions of every operator and dtype on every target, as a page in Markdown. Takes about a quarter of an hour.
 #
 # Code is .text and .rodata of the C functions `_plan` and `_run` with all that they call, linked out of the static library (capi/lib)
 # that has just that operator and dtype. Instructions are counted by QEMU (firmware-costs.py) on images of .ci/selftest.
@@ -90,36 +90,31 @@ instructions() {
     python3 "$here/firmware-costs.py" "${images[@]}"
 }
 
-page=$here/../docs/firmware-costs.md
-{
-    cat <<'TEXT'
+cat <<'TEXT'
 # What the kernels cost in firmware
 
-Written by `.ci/firmware-costs.sh`. Stack and workspace are in [firmware](firmware.md).
-
 TEXT
-    echo "$("$cross/bin/rustc" --version), opt-level \"s\", fat LTO, one codegen unit, panic \"abort\"; thumbv7em with target-cpu=cortex-m4."
-    cat <<'TEXT'
+echo "$("$cross/bin/rustc" --version), opt-level \"s\", fat LTO, one codegen unit, panic \"abort\"; thumbv7em with target-cpu=cortex-m4."
+cat <<'TEXT'
 
 ## Code
 
-Bytes of .text and .rodata of the C functions `_plan` and `_run` of one operator, linked out of a library built with just that operator and
-dtype: contract, planner and kernel, and the compiler's own functions for divisions and floats that the core lacks. Memory copies of a C library are not in
-it. On thumbv7em:
+Bytes of .text and .rodata of the C functions `_plan` and `_run` of one operator, linked out of a library built with just that
+operator and dtype: contract, planner and kernel, and the compiler's own functions for divisions and floats that the core lacks.
+On thumbv7em:
 
 TEXT
-    by_dtype
-    printf '\nIn f32, without bicubic, on every target:\n\n'
-    by_target
-    cat <<'TEXT'
+by_dtype
+printf '\nIn f32, without bicubic, on every target:\n\n'
+by_target
+cat <<'TEXT'
 
 ## Instructions
 
-Instructions of one run for each element of the first output, counted by QEMU on emulated machines: shares and tiles included, check and plan not. Grid sampler:
-image 1x4x16x16 and 16x16 points that are anywhere, padding border; max unpool: 1x4x12x12 of 24x24, I32 indices; replication pad: 1x4x16x16, pad 1; im2col: 1x2x16x16, windows 3x3,
-stride 1, padding 1. The level is the best of the machine: scalar on Cortex-M and RISC-V, baseline on Cortex-A53, AVX2 on x86-64.
+Instructions of one run for each element of the first output, counted by QEMU on emulated machines; check and plan are not in
+them. Grid sampler: image 1x4x16x16 and 16x16 points that are anywhere, padding border; max unpool: 1x4x12x12 of 24x24, I32 indices;
+replication pad: 1x4x16x16, pad 1; im2col: 1x2x16x16, windows 3x3, stride 1, padding 1. The level is the best of the machine: scalar on
+Cortex-M and RISC-V, baseline on Cortex-A53, AVX2 on x86-64.
 
 TEXT
-    instructions
-} >"$tmp/page"
-mv "$tmp/page" "$page"
+instructions

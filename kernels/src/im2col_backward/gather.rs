@@ -96,7 +96,8 @@ impl<V: Copy> Class<V> {
         V: Vector<S>,
     {
         let (stride, width) = (geometry.stride[1], geometry.w);
-        let cells = width.saturating_sub(first).div_ceil(stride.get());
+        // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
+        let cells = width.div_ceil(stride.get());
         let none = V::splat(isa, V::Elem::default());
         let mut class = Self { taps: Default::default(), count: 0, cells, inner: [0, cells], ends: [[none; TAPS]; 2] };
         for j in 0..geometry.kernel[1].get() {
@@ -250,6 +251,7 @@ impl<T: Element> Kernel for Gather<'_, T> {
         let ([gn, gr, _], [on, oc, oh, _]) = (g.grad_output_strides, g.out_strides);
         let taps = g.kernel[0].get().wrapping_mul(g.kernel[1].get());
         let mut above = Above::default();
+        let mut apart = [[T::zeroed(); CHUNK]; STRIDE];
         let mut row = rows.start;
         while row < rows.end {
             let plane = row.checked_div(g.h).unwrap_or(0);
@@ -264,10 +266,10 @@ impl<T: Element> Kernel for Gather<'_, T> {
                 above.ask(isa, g, ahead, data, start, y);
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..);
                 let cells = cells.and_then(|cells| cells.get_mut(..width)).unwrap_or_default();
-                if let [class] = classes {
-                    line(isa, data, above.rows(), class, 0, cells);
-                } else {
-                    interleaved(isa, data, above.rows(), classes, cells);
+                match classes {
+                    [class] => line(isa, data, above.rows(), class, 0, cells),
+                    [even, odd] => pairs(isa, data, above.rows(), [even, odd], cells),
+                    _ => interleaved(isa, data, above.rows(), classes, &mut apart, cells),
                 }
                 y = y.wrapping_add(1);
             }
@@ -275,10 +277,53 @@ impl<T: Element> Kernel for Gather<'_, T> {
     }
 }
 
-/// A row of several classes.
+/// A row of two classes, interleaved in registers.
 #[inline(always)]
-fn interleaved<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], classes: &[Class<V<S, T>>], out: &mut [T]) {
-    let mut apart = [[T::zeroed(); CHUNK]; STRIDE];
+fn pairs<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], [even, odd]: [&Class<V<S, T>>; 2], out: &mut [T]) {
+    let lanes = V::<S, T>::LANES;
+    let count = out.len().div_ceil(2);
+    let (from, to) = (even.inner[0].max(odd.inner[0]), even.inner[1].min(odd.inner[1]));
+    let mut done = 0usize;
+    while done < count {
+        let many = done.wrapping_add(lanes.wrapping_mul(UNROLL));
+        if done >= from
+            && many <= to
+            && let Some(out) = out.get_mut(done.wrapping_mul(2)..many.wrapping_mul(2))
+        {
+            let evens = inner::<S, T, UNROLL>(isa, data, above, even.taps(), done);
+            let odds = inner::<S, T, UNROLL>(isa, data, above, odd.taps(), done);
+            for ((out, even), odd) in out.chunks_exact_mut(lanes.wrapping_mul(2)).zip(evens).zip(odds) {
+                put_pairs(isa, [even, odd], out);
+            }
+            done = many;
+            continue;
+        }
+        // The last vectors again with some sums that are made, where there are enough.
+        done = done.min(count.saturating_sub(lanes));
+        let sums = [one(isa, data, above, even, done), one(isa, data, above, odd, done)];
+        put_pairs(isa, sums, out.get_mut(done.wrapping_mul(2)..).unwrap_or_default());
+        done = done.wrapping_add(lanes);
+    }
+}
+
+/// Writes the sums of two classes in turn.
+#[inline(always)]
+fn put_pairs<S: Isa, T: Element>(isa: S, sums: [V<S, T>; 2], out: &mut [T]) {
+    let [front, back] = Vector::interleave(isa, sums);
+    T::store(isa, front, out);
+    T::store(isa, back, out.get_mut(V::<S, T>::LANES..).unwrap_or_default());
+}
+
+/// A row of several classes, by way of `apart`.
+#[inline(always)]
+fn interleaved<S: Isa, T: Element>(
+    isa: S,
+    data: &[T],
+    above: &[usize],
+    classes: &[Class<V<S, T>>],
+    apart: &mut [[T; CHUNK]; STRIDE],
+    out: &mut [T],
+) {
     let (mut first, mut rest) = (0usize, out);
     while !rest.is_empty() {
         let most = CHUNK.wrapping_mul(classes.len()).min(rest.len());
@@ -287,9 +332,8 @@ fn interleaved<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], classes:
             let count = class.cells.saturating_sub(first).min(CHUNK);
             line(isa, data, above, class, first, cells.get_mut(..count).unwrap_or_default());
         }
-        let [a, b, c, d] = &apart;
+        let [a, b, c, d] = &*apart;
         match classes.len() {
-            2 => weave(out, [a, b]),
             3 => weave(out, [a, b, c]),
             _ => weave(out, [a, b, c, d]),
         }
@@ -332,15 +376,21 @@ fn line<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V
         }
         // The last vector again with some sums that are made, where there are enough.
         done = done.min(out.len().saturating_sub(lanes));
-        let cell = first.wrapping_add(done);
-        let sum = if cell >= from && cell.wrapping_add(lanes) <= to {
-            let [sum] = inner::<S, T, 1>(isa, data, above, class.taps(), cell);
-            sum
-        } else {
-            outer(isa, data, above, class, cell)
-        };
+        let sum = one(isa, data, above, class, first.wrapping_add(done));
         T::store(isa, sum, out.get_mut(done..).unwrap_or_default());
         done = done.wrapping_add(lanes);
+    }
+}
+
+/// The sums of a vector of cells.
+#[inline(always)]
+fn one<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V<S, T>>, cell: usize) -> V<S, T> {
+    let [from, to] = class.inner;
+    if cell >= from && cell.wrapping_add(V::<S, T>::LANES) <= to {
+        let [sum] = inner::<S, T, 1>(isa, data, above, class.taps(), cell);
+        sum
+    } else {
+        outer(isa, data, above, class, cell)
     }
 }
 

@@ -157,6 +157,25 @@ impl Vector<Avx2> for F32x8 {
         }
     }
     #[inline(always)]
+    fn deinterleave(_: Avx2, [a, b]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            // Halves first: shuffles stay inside of them.
+            let front = _mm256_permute2f128_ps::<0x20>(a.0, b.0);
+            let back = _mm256_permute2f128_ps::<0x31>(a.0, b.0);
+            let [even, odd] = [_mm256_shuffle_ps::<0x88>(front, back), _mm256_shuffle_ps::<0xdd>(front, back)];
+            [Self(even), Self(odd)]
+        }
+    }
+    #[inline(always)]
+    fn interleave(_: Avx2, [even, odd]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            let [low, high] = [_mm256_unpacklo_ps(even.0, odd.0), _mm256_unpackhi_ps(even.0, odd.0)];
+            [Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high))]
+        }
+    }
+    #[inline(always)]
     fn store_indices(self, dst: &mut [u32]) {
         // SAFETY: made from a token.
         put(wide::u32x8::from(unsafe { _mm256_cvttps_epi32(self.0) }).to_array(), dst);

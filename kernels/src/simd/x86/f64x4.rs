@@ -132,6 +132,25 @@ impl Vector<Avx2> for F64x4 {
         }
     }
     #[inline(always)]
+    fn deinterleave(_: Avx2, [a, b]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            // Halves first: shuffles stay inside of them.
+            let front = _mm256_permute2f128_pd::<0x20>(a.0, b.0);
+            let back = _mm256_permute2f128_pd::<0x31>(a.0, b.0);
+            let [even, odd] = [_mm256_unpacklo_pd(front, back), _mm256_unpackhi_pd(front, back)];
+            [Self(even), Self(odd)]
+        }
+    }
+    #[inline(always)]
+    fn interleave(_: Avx2, [even, odd]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            let [low, high] = [_mm256_unpacklo_pd(even.0, odd.0), _mm256_unpackhi_pd(even.0, odd.0)];
+            [Self(_mm256_permute2f128_pd::<0x20>(low, high)), Self(_mm256_permute2f128_pd::<0x31>(low, high))]
+        }
+    }
+    #[inline(always)]
     fn store_indices(self, dst: &mut [u32]) {
         // SAFETY: made from a token.
         put(wide::u32x4::from(unsafe { _mm256_cvttpd_epi32(self.0) }).to_array(), dst);

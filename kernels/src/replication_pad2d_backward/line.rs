@@ -216,7 +216,8 @@ impl Line {
         }
         for edge in self.edges.iter().flatten() {
             let dest = part_mut(dest, edge.to, self.parts);
-            if lanes == 1 || edge.count <= SHORT {
+            // Short types are widened a vector at a time even if few are needed: one by one takes far longer.
+            if lanes == 1 || edge.count <= SHORT && size_of::<T>() == size_of::<T::Acc>() {
                 if self.is_real::<T>() {
                     rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest);
                 } else {
@@ -231,22 +232,20 @@ impl Line {
     /// Folds an edge in `count` rows to one element.
     #[inline(always)]
     fn corner<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, edge: &Span, dest: &mut [T]) {
-        let mut sums = [T::Acc::default(); 2];
+        let mut sums = [T::Acc::default(); MOST_LANES];
         let mut at = 0usize;
         while at < edge.count {
             let [columns] = source.sums(isa, edge.from.wrapping_add(at), count);
             let mut values = [T::Acc::default(); MOST_LANES];
             columns.store(&mut values);
             for (column, value) in (at..edge.count).zip(values).take(V::<S, T>::LANES) {
-                let [first, second] = &mut sums;
+                let [first, second, ..] = &mut sums;
                 let sum = if column % 2 == 1 && !self.is_real::<T>() { second } else { first };
                 *sum = if column < self.parts { value } else { *sum + value };
             }
             at = at.wrapping_add(V::<S, T>::LANES);
         }
-        for (dest, sum) in dest.iter_mut().zip(sums) {
-            *dest = T::narrow(sum);
-        }
+        T::store(isa, V::<S, T>::load(isa, &sums), dest);
     }
 }
 

@@ -1,10 +1,12 @@
 //! GridSampler2DBackward.
 
+use ubtile_sim::text;
 use ubtile_testkit::problems::GridSampler;
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
 use ubtile_tiling::{Dtype, Problem};
 
-use crate::both::{At, check};
+use crate::both::{At, check, lower};
 
 const DTYPES: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 
@@ -74,5 +76,22 @@ fn positions_of_every_kind() {
                 check(&problem, &At::cores(2), kinds, rng.next_u64());
             }
         }
+    }
+}
+
+#[test]
+fn images_that_the_memory_does_not_hold() {
+    let mut rng = Rng::new(45);
+    let sizes = [(111, 130), (4, 3000), (2100, 5)];
+    for (i, mode) in modes().into_iter().enumerate() {
+        let ((hi, wi), dtype) = (sizes[i % 3], DTYPES[i / 3 % 3]);
+        let problem = of(GridSampler { dtype, n: 1, c: 2, hi, wi, ho: 5, wo: 13, ..mode });
+        let at = At::cores(1 + i % 2).bytes((36 + 8 * (i % 4)) * 1024);
+        if mode.interpolation != Interpolation::Nearest && i % 4 == 0 {
+            let (_, program) = lower(&problem, &at).unwrap();
+            assert!(text::print(program.source()).contains("for slice in"), "{problem:?}: the plane is whole");
+        }
+        let kinds = kinds(&mut rng);
+        check(&problem, &at, kinds, rng.next_u64());
     }
 }

@@ -10,6 +10,7 @@ mod coordinates;
 mod grid_grad;
 mod input_grad;
 mod reflection;
+mod touched;
 mod vendor;
 
 use std::ops::Range;

@@ -4,6 +4,7 @@ mod corners;
 mod offsets;
 mod sixteen;
 mod sizes;
+mod slices;
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
 use super::bicubic::Taps;
 use super::coordinates::Coordinates;
+use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, add, binary, cast, fill, scalar};
@@ -22,7 +24,8 @@ use crate::program::{
 
 use corners::Corners;
 use sixteen::Sixteen;
-use sizes::{LANES, Sizes};
+use sizes::{FRONT, LANES, Sizes};
+use slices::Slices;
 
 /// The program's part.
 struct Lowering {
@@ -40,6 +43,8 @@ struct Lowering {
     gradient_wide: Option<BufferId>,
     loaded: Ring,
     around: Around,
+    /// Where the UB does not hold a plane.
+    slices: Option<Slices>,
     /// Of x and y: eight lanes, and the blocks' sum.
     lanes: [BufferId; 2],
     totals: BufferId,
@@ -52,6 +57,23 @@ struct Lowering {
 enum Around {
     Four(Corners),
     Sixteen(Sixteen),
+}
+
+impl Around {
+    /// Offsets, and where their pixels go.
+    fn parts(&self) -> (&[BufferId], &[BufferId]) {
+        match self {
+            Self::Four(corners) => corners.parts(),
+            Self::Sixteen(sixteen) => sixteen.parts(),
+        }
+    }
+
+    const fn taps(&self) -> Option<&Taps> {
+        match self {
+            Self::Four(_) => None,
+            Self::Sixteen(sixteen) => Some(sixteen.taps()),
+        }
+    }
 }
 
 /// Lowers it.
@@ -100,6 +122,15 @@ impl Lowering {
             Some(taps) => Around::Sixteen(Sixteen::new(taps, &mut vector)),
             None => Around::Four(Corners::new(&mut vector)),
         };
+        let [within, part] = ["within", "part"].map(|name| sizes.is_sliced().then(|| vectors(name, 1)));
+        let [lanes_x, lanes_y] = ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES));
+        let [totals, order] = ["totals", "order"].map(|name| vectors(name, 2));
+        let gradient_wide = short.then(|| vectors("gradient_f32", 1));
+        let pairs_wide = short.then(|| vectors("pairs_f32", 2));
+        let slices = within.zip(part).map(|(within, part)| {
+            let touched = Touched::new(b, problem, sizes.points);
+            Slices { touched, within, part }
+        });
         Ok(Self {
             sizes,
             channels: problem.c,
@@ -111,22 +142,28 @@ impl Lowering {
             coordinates,
             planes,
             table,
-            gradient_wide: short.then(|| vectors("gradient_f32", 1)),
+            gradient_wide,
             loaded,
             around,
-            lanes: ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES)),
-            totals: vectors("totals", 2),
-            order: vectors("order", 2),
-            pairs_wide: short.then(|| vectors("pairs_f32", 2)),
+            slices,
+            lanes: [lanes_x, lanes_y],
+            totals,
+            order,
+            pairs_wide,
             pairs,
         })
     }
 
     fn begin(&self, b: &mut Builder) {
-        let guard = |b: &mut Builder, at: Local| fill(b, at, Element::F32, 0.0, int(BLOCK_BYTES / 4));
-        match self.table {
-            Some(table) => guard(b, table.at(0)),
-            None => (0..self.planes.slots()).for_each(|slot| guard(b, self.planes.slot_at(slot, 0))),
+        // Zeros in front of the plane, and behind a slice of it.
+        let sizes = &self.sizes;
+        let ends = if sizes.is_sliced() { vec![0, sizes.table_bytes() - BLOCK_BYTES] } else { vec![0] };
+        for end in ends {
+            let guard = |b: &mut Builder, at: Local| fill(b, at, Element::F32, 0.0, int(FRONT));
+            match self.table {
+                Some(table) => guard(b, table.at(int(end))),
+                None => (0..self.planes.slots()).for_each(|slot| guard(b, self.planes.slot_at(slot, end))),
+            }
         }
         self.coordinates.begin(b);
         for ring in [&self.planes, &self.loaded, &self.pairs] {
@@ -161,9 +198,15 @@ impl Lowering {
         let all = int(self.sizes.points);
         let at = image.clone() * int(self.points) + point.clone();
         self.coordinates.find(b, &at, count);
+        let taps = self.around.taps();
+        if let Some(taps) = taps {
+            taps.find(b, &self.coordinates, count);
+        }
+        let rows = self.slices.as_ref().map(|slices| slices.touched.find(b, &self.coordinates, taps, count));
+        let sliced = self.slices.is_some();
         match &self.around {
-            Around::Four(corners) => corners.find(b, &self.coordinates, self.size, count),
-            Around::Sixteen(sixteen) => sixteen.find(b, &self.coordinates, self.size, count),
+            Around::Four(corners) => corners.find(b, &self.coordinates, self.size, (sliced, count)),
+            Around::Sixteen(sixteen) => sixteen.find(b, &self.coordinates, self.size, (sliced, count)),
         }
         fill(b, self.totals.at(0), Element::F32, 0.0, all * 2);
         let (channels, block) = (int(self.channels), CHANNEL_BLOCK.get());
@@ -173,7 +216,7 @@ impl Lowering {
                 fill(b, lanes.at(0), Element::F32, 0.0, all * int(LANES));
             }
             b.repeat("channel", (block_at, to, 1), Some("tile_channels"), |b, channel| {
-                self.channel(b, image, &channel, (point, count));
+                self.channel(b, image, &channel, (point, count), rows.as_ref());
             });
             for (axis, lanes) in self.lanes.into_iter().enumerate() {
                 for half in [4, 2, 1] {
@@ -185,36 +228,60 @@ impl Lowering {
         self.finish(b, &at, count);
     }
 
-    /// Adds a channel's part of the gradients.
-    fn channel(&self, b: &mut Builder, image: &Expr, channel: &Expr, (point, count): (&Expr, &Expr)) {
-        let Sizes { compute, pixels, points, .. } = self.sizes;
+    /// Loads so many pixels of a plane from one on, and gives the table that has them in f32 behind its zeros.
+    fn load_plane(&self, b: &mut Builder, plane: &Expr, (first, pixels): (&Expr, &Expr)) -> Local {
+        let compute = self.sizes.compute;
         let size = int(compute.size);
-        let plane = image.clone() * int(self.channels) + channel.clone();
         self.planes.enter(b);
         let front = if self.table.is_some() { 0 } else { int(BLOCK_BYTES) };
-        let from = self.input.at(plane.clone() * int(pixels) * size);
-        b.load(self.planes.at(front), from, Burst::of(int(pixels) * size), None);
+        let from = self.input.at((plane.clone() * int(self.sizes.pixels) + first.clone()) * size);
+        b.load(self.planes.at(front), from, Burst::of(pixels.clone() * size), None);
         self.planes.pass(b, 0);
-        self.loaded.enter(b);
-        let from = self.gradient.at((plane * int(self.points) + point.clone()) * size);
-        b.load(self.loaded.at(0), from, Burst::of(count.clone() * size), None);
-        self.loaded.pass(b, 0);
+        let Some(table) = self.table else { return self.planes.at(0) };
+        let from = (self.planes.at(0), compute.element);
+        cast(b, (table.at(int(BLOCK_BYTES)), Element::F32), from, pixels.clone());
+        table.at(0)
+    }
 
-        let wide = |b: &mut Builder, to: BufferId, front: i64, from: Local, lanes: Expr| {
-            cast(b, (to.at(front), Element::F32), (from, compute.element), lanes);
-            to.at(0)
-        };
-        let table = match self.table {
-            Some(table) => wide(b, table, int(BLOCK_BYTES), self.planes.at(0), int(pixels).into()),
-            None => self.planes.at(0),
-        };
-        match &self.around {
-            Around::Four(corners) => corners.read(b, &table, count),
-            Around::Sixteen(sixteen) => sixteen.read(b, &table, count),
+    /// The pixels around points, from a plane that is there as a whole.
+    fn gather(&self, b: &mut Builder, plane: &Expr, count: &Expr) {
+        let table = self.load_plane(b, plane, (&0.into(), &int(self.sizes.pixels).into()));
+        let (offsets, pixels) = self.around.parts();
+        for (to, offsets) in pixels.iter().zip(offsets) {
+            let operands = [to.at(0), table.clone(), offsets.at(0)];
+            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
         }
         self.planes.leave(b);
+    }
+
+    /// Adds a channel's part of the gradients; `rows` of the image are those that the points mix.
+    fn channel(
+        &self,
+        b: &mut Builder,
+        image: &Expr,
+        channel: &Expr,
+        (point, count): (&Expr, &Expr),
+        rows: Option<&[Expr; 2]>,
+    ) {
+        let Sizes { compute, points, .. } = self.sizes;
+        let size = int(compute.size);
+        let plane = image.clone() * int(self.channels) + channel.clone();
+        self.loaded.enter(b);
+        let from = self.gradient.at((plane.clone() * int(self.points) + point.clone()) * size);
+        b.load(self.loaded.at(0), from, Burst::of(count.clone() * size), None);
+        self.loaded.pass(b, 0);
+        match (&self.slices, rows) {
+            (Some(slices), Some(rows)) => self.gather_slices(b, slices, (&plane, rows), count),
+            _ => self.gather(b, &plane, count),
+        }
+        if let Around::Sixteen(sixteen) = &self.around {
+            sixteen.add_up(b, count);
+        }
         let gradient = match self.gradient_wide {
-            Some(to) => wide(b, to, 0, self.loaded.at(0), count.clone()),
+            Some(to) => {
+                cast(b, (to.at(0), Element::F32), (self.loaded.at(0), compute.element), count.clone());
+                to.at(0)
+            }
             None => self.loaded.at(0),
         };
 

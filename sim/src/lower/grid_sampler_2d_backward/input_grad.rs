@@ -10,13 +10,14 @@ use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 use super::Pixels;
 use super::bicubic::Taps;
 use super::coordinates::Coordinates;
+use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, Run, behind, cast, fill};
 use crate::lower::{LowerError, bits_of};
 use crate::product::Element;
 use crate::program::{
-    BinaryOp, BufferId, Expr, IntOp, Mask, Operand, Pipe, Rows, TensorId, Transpose, Vector, VectorOp,
+    BinaryOp, BufferId, Expr, IntOp, Mask, Operand, Pipe, Relation, Rows, TensorId, Transpose, Vector, VectorOp,
 };
 
 use corners::Weights;
@@ -42,8 +43,18 @@ struct Lowering {
     weights: Option<Weights>,
     /// With bicubic interpolation.
     taps: Option<Taps>,
+    /// Where the image passes in parts.
+    touched: Option<Touched>,
     ordered: Ring,
     ordered_wide: Option<BufferId>,
+}
+
+/// The part of an image that is in the UB.
+struct Window {
+    row: Expr,
+    rows: Expr,
+    column: Expr,
+    columns: Expr,
 }
 
 /// Lowers it.
@@ -85,6 +96,7 @@ impl Lowering {
             products: b.buffer("products", sizes.products_bytes(), 1, Some("tile_channels")),
         });
         let taps = (sizes.corners == SIXTEEN).then(|| Taps::new(b, problem, sizes.points, false));
+        let touched = sizes.is_part.then(|| Touched::new(b, problem, sizes.points));
         let pipes = [Pipe::V, Pipe::Mte3];
         let ordered = Ring::new(b, ("planes", sizes.ordered_bytes(size), 2), Some("tile_channels"), &pipes);
         let ordered_wide = short.then(|| b.buffer("planes_f32", sizes.ordered_bytes(4), 1, Some("tile_channels")));
@@ -105,6 +117,7 @@ impl Lowering {
             turned,
             weights,
             taps,
+            touched,
             ordered,
             ordered_wide,
         })
@@ -151,52 +164,80 @@ impl Lowering {
                 let count = b.min("channels", int(step), to - channel.clone());
                 b.repeat("row", (rows.0, rows.1.clone(), self.sizes.rows), Some("local_bytes"), |b, row| {
                     let high = b.min("rows", int(self.sizes.rows), rows.1 - row.clone());
-                    self.band(b, &image, (&channel, &count), (&row, &high));
+                    let (width, wide) = (int(self.image[2]), self.sizes.columns);
+                    b.repeat("column", (0, width, wide), Some("local_bytes"), |b, column| {
+                        let columns = b.min("columns", int(wide), Expr::from(width) - column.clone());
+                        let window = Window { row, rows: high, column, columns };
+                        self.window(b, &image, (&channel, &count), &window);
+                    });
                 });
             });
         });
     }
 
-    /// Some rows of some channels of an image.
-    fn band(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), rows: (&Expr, &Expr)) {
+    /// Some rows and columns of some channels of an image.
+    fn window(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), window: &Window) {
         fill(b, self.sums.at(0), Element::F32, 0.0, int(self.sizes.image_bytes() / 4));
         let step = self.sizes.points;
         b.repeat("point", (0, int(self.points), step), Some("tile_points"), |b, point| {
             let count = b.min("points", int(step), Expr::from(int(self.points)) - point.clone());
             b.tile("points", |b| {
                 self.coordinates.find(b, &(image.clone() * int(self.points) + point.clone()), &count);
-                match &self.taps {
-                    None => {
-                        self.place(b, rows.0, &count);
-                        self.weigh(b, &count);
-                    }
-                    Some(taps) => {
-                        taps.find(b, &self.coordinates, &count);
-                        self.place_sixteen(b, taps, rows.0, &count);
-                        self.weigh_sixteen(b, taps, &count);
-                    }
+                if let Some(taps) = &self.taps {
+                    taps.find(b, &self.coordinates, &count);
                 }
-                self.offsets.pass(b, 0);
-                b.repeat("part", (0, count.clone(), LOADED), None, |b, part| {
-                    let n = b.min("n", int(LOADED), count - part.clone());
-                    self.load(b, image, channels, (&(point + part.clone()), &n));
-                    if self.taps.is_none() {
-                        self.multiply(b, &part, &0.into());
-                        b.repeat("k", (0, n, 1), None, |b, k| self.add(b, &(part + k.clone()), &k));
-                    } else {
-                        let together = self.sizes.weighted();
-                        b.repeat("some", (0, n.clone(), together), None, |b, some| {
-                            let m = b.min("m", int(together), n - some.clone());
-                            let first = part + some.clone();
-                            self.multiply(b, &first, &some);
-                            b.repeat("k", (0, m, 1), None, |b, k| self.add_sixteen(b, &(first + k.clone()), &k));
-                        });
-                    }
+                let Some(touched) = &self.touched else {
+                    self.points(b, image, channels, window, (&point, &count));
+                    return;
+                };
+                let [first, last] = touched.find(b, &self.coordinates, self.taps.as_ref(), &count);
+                b.when(first, Relation::Lt, window.row.clone() + window.rows.clone(), |b| {
+                    b.when(last, Relation::Ge, window.row.clone(), |b| {
+                        self.points(b, image, channels, window, (&point, &count));
+                    });
                 });
-                self.offsets.leave(b);
             });
         });
-        self.put_in_order(b, image, channels, rows);
+        self.put_in_order(b, image, channels, window);
+    }
+
+    /// Adds some points, whose cells are found.
+    fn points(
+        &self,
+        b: &mut Builder,
+        image: &Expr,
+        channels: (&Expr, &Expr),
+        window: &Window,
+        (point, count): (&Expr, &Expr),
+    ) {
+        match &self.taps {
+            None => {
+                self.place(b, window, count);
+                self.weigh(b, count);
+            }
+            Some(taps) => {
+                self.place_sixteen(b, taps, window, count);
+                self.weigh_sixteen(b, taps, count);
+            }
+        }
+        self.offsets.pass(b, 0);
+        b.repeat("part", (0, count.clone(), LOADED), None, |b, part| {
+            let n = b.min("n", int(LOADED), count.clone() - part.clone());
+            self.load(b, image, channels, (&(point.clone() + part.clone()), &n));
+            if self.taps.is_none() {
+                self.multiply(b, &part, &0.into());
+                b.repeat("k", (0, n, 1), None, |b, k| self.add(b, &(part + k.clone()), &k));
+            } else {
+                let together = self.sizes.weighted();
+                b.repeat("some", (0, n.clone(), together), None, |b, some| {
+                    let m = b.min("m", int(together), n - some.clone());
+                    let first = part + some.clone();
+                    self.multiply(b, &first, &some);
+                    b.repeat("k", (0, m, 1), None, |b, k| self.add_sixteen(b, &(first + k.clone()), &k));
+                });
+            }
+        });
+        self.offsets.leave(b);
     }
 
     /// Loads `grad_output` of some points, and puts their channels side by side.

@@ -5,7 +5,7 @@ use crate::lower::builder::Builder;
 use crate::lower::grid_sampler_2d_backward::coordinates::Coordinates;
 use crate::lower::shape::{binary, scalar};
 use crate::product::Element;
-use crate::program::{BinaryOp, BufferId, Expr, Local, Relation, ScalarOp, Vector, VectorOp};
+use crate::program::{BinaryOp, BufferId, Expr, Local, Relation, ScalarOp};
 
 /// Buffers for a chunk of points.
 pub(super) struct Corners {
@@ -30,7 +30,7 @@ impl Corners {
 
     /// Byte offsets of the corners' pixels in a plane; of those that are not there, that of a zero.
     #[expect(clippy::cast_precision_loss, reason = "a plane in the UB has few pixels")]
-    pub(super) fn find(&self, b: &mut Builder, of: &Coordinates, size: [usize; 2], count: &Expr) {
+    pub(super) fn find(&self, b: &mut Builder, of: &Coordinates, size: [usize; 2], (sliced, count): (bool, &Expr)) {
         for ((axis, places), size) in of.axes().iter().zip(self.places).zip(size) {
             let [before, behind] = places.map(|place| place.at(0));
             let last = (Relation::Le, (size - 1) as f32);
@@ -45,16 +45,13 @@ impl Corners {
         offsets::scale(b, &rows, size[0], count);
         for (corner, to) in self.offsets.into_iter().enumerate() {
             let places = [rows[corner / 2], columns[corner % 2]];
-            offsets::put(b, (to, self.pixels[corner]), places, count);
+            offsets::put(b, (to, self.pixels[corner]), places, (sliced, count));
         }
     }
 
-    /// Reads the pixels.
-    pub(super) fn read(&self, b: &mut Builder, plane: &Local, count: &Expr) {
-        for (to, offsets) in self.pixels.iter().zip(self.offsets) {
-            let operands = [to.at(0), plane.clone(), offsets.at(0)];
-            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
-        }
+    /// Offsets, and where their pixels go.
+    pub(super) fn parts(&self) -> (&[BufferId], &[BufferId]) {
+        (&self.offsets, &self.pixels)
     }
 
     /// How what was read changes along an axis.

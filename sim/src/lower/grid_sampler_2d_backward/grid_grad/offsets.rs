@@ -1,5 +1,6 @@
 //! From places along both axes to byte offsets in a plane with zeros in front of it.
 
+use super::sizes::FRONT;
 use crate::lower::builder::Builder;
 use crate::lower::shape::{binary, scalar};
 use crate::product::{Element, Rounding};
@@ -7,9 +8,6 @@ use crate::program::{BinaryOp, BufferId, Expr, ScalarOp, Vector, VectorOp};
 
 /// What stands for the place of a pixel that is not there, so that no sum with another place reaches the image.
 pub(super) const ABSENT: f32 = -67_108_864.0;
-/// Elements in front of the plane, all 0.
-const FRONT: f32 = 8.0;
-
 /// Rows become pixels before them.
 #[expect(clippy::cast_precision_loss, reason = "a plane in the UB has few pixels")]
 pub(super) fn scale(b: &mut Builder, rows: &[BufferId], width: usize, count: &Expr) {
@@ -18,11 +16,20 @@ pub(super) fn scale(b: &mut Builder, rows: &[BufferId], width: usize, count: &Ex
     }
 }
 
-/// The offset of the pixel at two places, the row's scaled, by way of a vector for it.
-pub(super) fn put(b: &mut Builder, (to, by_way): (BufferId, BufferId), places: [BufferId; 2], count: &Expr) {
+/// The offset of the pixel at two places, the row's scaled, by way of a vector for it. Of a plane in slices it is the pixel's number, and
+/// negative where there is none.
+#[expect(clippy::cast_precision_loss, reason = "there are few zeros")]
+pub(super) fn put(
+    b: &mut Builder,
+    (to, by_way): (BufferId, BufferId),
+    places: [BufferId; 2],
+    (sliced, count): (bool, &Expr),
+) {
+    let front = FRONT as f32;
     let ([row, column], pixel) = (places.map(|place| place.at(0)), by_way.at(0));
     binary(b, BinaryOp::Add, Element::F32, [pixel.clone(), row, column], count.clone());
-    for (op, number) in [(ScalarOp::Maxs, -FRONT), (ScalarOp::Adds, FRONT), (ScalarOp::Muls, 4.0)] {
+    let steps = [(ScalarOp::Maxs, -front), (ScalarOp::Adds, front), (ScalarOp::Muls, 4.0)];
+    for (op, number) in steps.into_iter().take(if sliced { 1 } else { 3 }) {
         scalar(b, op, Element::F32, [pixel.clone(), pixel.clone()], number, count.clone());
     }
     let op = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding: Rounding::Even };

@@ -4,16 +4,26 @@ use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Plan};
 
 use super::super::bicubic::Taps;
 use super::super::coordinates::Coordinates;
+use super::super::touched::Touched;
 use super::corners::Corners;
 use super::sixteen::Sixteen;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
-use crate::lower::shape::{BLOCK_BYTES, Compute, blocks};
+use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 
 /// Most points of a chunk.
 const MOST_POINTS: usize = 512;
+/// Points of a chunk where planes pass through in slices.
+const SLICED_POINTS: usize = 256;
+/// Elements in front of a plane and, of a slice, behind it, all 0.
+pub(super) const FRONT: usize = BLOCK_BYTES / 4;
+/// Pixels that f32 counts.
+const COUNTED: usize = 1 << 24;
 /// Lanes that a block of channels is added up in.
 pub(super) const LANES: usize = 8;
+
+/// Pixels that slices are multiples of: blocks of every type.
+const SLICE: usize = 16;
 
 /// Sizes of what lies in the UB.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +31,9 @@ pub(super) struct Sizes {
     pub(super) compute: Compute,
     pub(super) padding: PaddingMode,
     pub(super) bicubic: bool,
+    /// Pixels of a plane, and of a slice of it; as many where it is whole.
     pub(super) pixels: usize,
+    pub(super) cells: usize,
     pub(super) points: usize,
     /// Slots of the plane.
     pub(super) planes: u32,
@@ -36,7 +48,7 @@ impl Sizes {
         let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
         let (budget, pixels) = (room.local_bytes, plan.pixels());
         let (padding, bicubic) = (problem.padding_mode, problem.interpolation == Interpolation::Bicubic);
-        let with = |points, planes| Sizes { compute, padding, bicubic, pixels, points, planes };
+        let with = |points, planes| Sizes { compute, padding, bicubic, pixels, cells: pixels, points, planes };
         // As many points as fit beside two planes, if those are not few; else beside one.
         let fits = |least: usize, planes| {
             (least.min(most)..=most)
@@ -45,16 +57,32 @@ impl Sizes {
                 .find(|&points| with(points, planes).bytes() <= budget)
                 .map(|n| with(n, planes))
         };
-        let sizes = fits(128, 2).or_else(|| fits(8, 1));
-        sizes.ok_or_else(|| LowerError::LocalBytes { got: budget, want: with(8, 1).bytes() })
+        if let Some(whole) = fits(128, 2).or_else(|| fits(8, 1)) {
+            return Ok(whole);
+        }
+        if pixels >= COUNTED {
+            return Err(LowerError::NotLowered("an image of more than 16777215 pixels"));
+        }
+        // Slices, each of whole blocks, twice beside as many points as leave them most of the memory.
+        let sliced = |points, blocks: usize| Sizes { cells: blocks * SLICE, ..with(points, 2) };
+        let points = largest(most.min(SLICED_POINTS) / 8, budget / 2, |n| sliced(8 * n, 1).bytes())
+            .or_else(|_| largest(1, budget, |n| sliced(8 * n, 1).bytes()))?;
+        let blocks = largest((pixels - 1) / SLICE, budget, |blocks| sliced(8 * points, blocks).bytes())?;
+        Ok(sliced(8 * points, blocks))
+    }
+
+    /// Whether a plane passes through in slices.
+    pub(super) const fn is_sliced(&self) -> bool {
+        self.cells < self.pixels
     }
 
     pub(super) fn table_bytes(&self) -> usize {
-        BLOCK_BYTES + blocks(4 * self.pixels)
+        let behind = if self.is_sliced() { BLOCK_BYTES } else { 0 };
+        BLOCK_BYTES + blocks(4 * self.cells) + behind
     }
 
     pub(super) fn plane_bytes(&self) -> usize {
-        if self.compute.is_short() { blocks(self.compute.size * self.pixels) } else { self.table_bytes() }
+        if self.compute.is_short() { blocks(self.compute.size * self.cells) } else { self.table_bytes() }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -66,6 +94,7 @@ impl Sizes {
         let vectors = (around + 2 * LANES + 2 + 2) * vector + taps;
         let moved = 2 * blocks(size * self.points) + 2 * blocks(2 * size * self.points);
         let planes = self.planes as usize * self.plane_bytes();
-        Coordinates::bytes(self.compute, self.padding, self.points) + planes + short + vectors + moved
+        let slices = if self.is_sliced() { Touched::bytes(self.points) + 2 * vector } else { 0 };
+        Coordinates::bytes(self.compute, self.padding, self.points) + planes + short + vectors + moved + slices
     }
 }

@@ -1,6 +1,6 @@
 //! The pixels that a point adds to: of the nearest one, or of the four around it.
 
-use super::{Lowering, stride};
+use super::{Lowering, Window, stride};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{binary, broadcast, scalar};
 use crate::product::{Element, Rounding};
@@ -14,35 +14,42 @@ pub(super) struct Weights {
 }
 
 impl Lowering {
-    /// Byte offsets of the points' north-western pixels; all that mix none, or only other rows', lie in the margin.
+    /// Byte offsets of the points' north-western pixels; all that mix none, or only others than the window's, lie in the margin.
     #[expect(clippy::cast_precision_loss, reason = "positions in the UB are exact")]
-    pub(super) fn place(&self, b: &mut Builder, row: &Expr, count: &Expr) {
+    pub(super) fn place(&self, b: &mut Builder, window: &Window, count: &Expr) {
         let [x, y] = self.coordinates.axes();
         let (index, margin) = (self.scratch.at(0), self.sizes.margin() as f32);
         self.offsets.enter(b);
         let step = |b: &mut Builder, op, to: &Local, from: &Local, number: f32| {
             scalar(b, op, Element::F32, [to.clone(), from.clone()], number, count.clone());
         };
-        let from = match row.as_constant() {
-            Some(0) => y.cell.at(0),
-            _ => {
-                let row = b.float("row_f32", Expr::from(0) - row.clone());
-                scalar(b, ScalarOp::Adds, Element::F32, [index.clone(), y.cell.at(0)], row, count.clone());
-                index.clone()
-            }
-        };
+        let from = self.within(b, (&y.cell.at(0), &index), &window.row, count);
         step(b, ScalarOp::Maxs, &index, &from, -margin);
         step(b, ScalarOp::Mins, &index, &index, self.sizes.rows as f32);
         step(b, ScalarOp::Adds, &index, &index, margin);
         step(b, ScalarOp::Muls, &index, &index, self.sizes.pitch() as f32);
         let offsets = self.offsets.at(0);
         // The column's place, until the offset takes it.
-        step(b, ScalarOp::Maxs, &offsets, &x.cell.at(0), -margin);
+        let from = self.within(b, (&x.cell.at(0), &offsets), &window.column, count);
+        step(b, ScalarOp::Maxs, &offsets, &from, -margin);
+        if self.sizes.is_part {
+            step(b, ScalarOp::Mins, &offsets, &offsets, self.sizes.columns as f32);
+        }
         step(b, ScalarOp::Adds, &offsets, &offsets, margin);
         binary(b, BinaryOp::Add, Element::F32, [index.clone(), index.clone(), offsets.clone()], count.clone());
         step(b, ScalarOp::Muls, &index, &index, self.sizes.pixel_bytes() as f32);
         let op = VectorOp::Cast { to: Element::I32, from: Element::F32, rounding: Rounding::Even };
         b.vector(Vector::new(op, [offsets, index]).count(count.clone()));
+    }
+
+    /// Cells as counted from the first row or column of a window, by way of a vector where that is not 0.
+    fn within(&self, b: &mut Builder, (cells, to): (&Local, &Local), first: &Expr, count: &Expr) -> Local {
+        if first.as_constant() == Some(0) {
+            return cells.clone();
+        }
+        let first = b.float("first_f32", Expr::from(0) - first.clone());
+        scalar(b, ScalarOp::Adds, Element::F32, [to.clone(), cells.clone()], first, count.clone());
+        to.clone()
     }
 
     /// The weights of the corners, row by row.

@@ -1,16 +1,16 @@
 //! Rows of channels, from pixels with their channels side by side.
 
 use super::sizes::{PER_BLOCK, Sizes, TURNED};
-use super::{Lowering, stride};
+use super::{Lowering, Window, stride};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, behind, blocks, cast};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, behind, cast};
 use crate::product::Element;
 use crate::program::{Burst, Expr, Rows, Transpose};
 
 impl Lowering {
     /// Brings some rows of some channels in order, and stores them.
-    pub(super) fn put_in_order(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), rows: (&Expr, &Expr)) {
-        let Sizes { compute, width, .. } = self.sizes;
+    pub(super) fn put_in_order(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), window: &Window) {
+        let (Sizes { compute, .. }, rows) = (self.sizes, (&window.row, &window.rows));
         let (pitch, pixel, high) = (self.sizes.pitch(), self.sizes.pixel_bytes(), self.sizes.ordered_rows());
         let margin = self.sizes.margin();
         let column = stride(high * pitch * 4);
@@ -47,10 +47,12 @@ impl Lowering {
                     let [c, hi, wi] = self.image;
                     let plane = image.clone() * int(c) + channels.0.clone() + group + k.clone();
                     let row = plane * int(hi) + rows.0.clone() + part;
-                    let to = self.output.at(row * int(wi * compute.size));
-                    let bytes = width * compute.size;
-                    let from_gap = int(pitch * compute.size - blocks(bytes)).into();
-                    let burst = Burst { blocks: some, bytes: int(bytes).into(), from_gap, to_gap: 0.into() };
+                    let to = self.output.at((row * int(wi) + window.column.clone()) * int(compute.size));
+                    let bytes = window.columns.clone() * int(compute.size);
+                    let whole = b.round_up("blocks", bytes.clone(), BLOCK_BYTES);
+                    let from_gap = Expr::from(int(pitch * compute.size)) - whole;
+                    let to_gap = Expr::from(int(wi * compute.size)) - bytes.clone();
+                    let burst = Burst { blocks: some, bytes, from_gap, to_gap };
                     b.store(to, self.ordered.at(k * int(high * pitch * compute.size)), burst);
                 });
                 self.ordered.leave(b);

@@ -1,6 +1,6 @@
 //! The sixteen pixels that a point adds to with bicubic interpolation.
 
-use super::Lowering;
+use super::{Lowering, Window};
 use crate::lower::builder::{Builder, int};
 use crate::lower::grid_sampler_2d_backward::bicubic::Taps;
 use crate::lower::shape::{binary, scalar};
@@ -11,20 +11,21 @@ use crate::program::{Assume, BinaryOp, BufferId, Expr, Float, Local, Relation, S
 const SIDE_BY_SIDE: i64 = 6;
 
 impl Lowering {
-    /// Byte offsets of the points' pixels. Those that are not there, or in other rows, lie in the margin.
+    /// Byte offsets of the points' pixels. Those that are not there, or in no row and column of the window, lie in the margin.
     #[expect(clippy::cast_precision_loss, reason = "positions in the UB are exact")]
-    pub(super) fn place_sixteen(&self, b: &mut Builder, taps: &Taps, row: &Expr, count: &Expr) {
+    pub(super) fn place_sixteen(&self, b: &mut Builder, taps: &Taps, window: &Window, count: &Expr) {
         let [columns, rows] = taps.axes().each_ref().map(|axis| axis.pixels);
         let [x, y] = self.coordinates.axes();
         let margin = self.sizes.margin() as f32;
         let step = |b: &mut Builder, op, at: &Local, number: Float| {
             scalar(b, op, Element::F32, [at.clone(), at.clone()], number, count.clone());
         };
-        let first_row = match row.as_constant() {
+        let first = |b: &mut Builder, at: &Expr| match at.as_constant() {
             Some(0) => None,
-            _ => Some(b.float("row_f32", Expr::from(0) - row.clone())),
+            _ => Some(b.float("first_f32", Expr::from(0) - at.clone())),
         };
-        let axes = [(columns, self.sizes.width, None), (rows, self.sizes.rows, first_row)];
+        let [column, row] = [first(b, &window.column), first(b, &window.row)];
+        let axes = [(columns, self.sizes.columns, column), (rows, self.sizes.rows, row)];
         for (pixels, size, first) in axes {
             for at in pixels.map(|pixel| pixel.at(0)) {
                 if let Some(first) = first {
@@ -92,7 +93,7 @@ impl Lowering {
                 let assume = Assume { from: 0, to: int((count + 2 * sizes.margin()) * step), step: int(step) };
                 [0, 1, 2, 3].map(|k| read(b, name, first + k, assume))
             };
-            let columns = places(b, "column_offset", 2, sizes.width, pixel);
+            let columns = places(b, "column_offset", 2, sizes.columns, pixel);
             let rows = places(b, "row_offset", 6, sizes.rows, row);
             for (at, row) in rows.iter().enumerate() {
                 for (k, column) in columns.iter().enumerate() {
@@ -100,7 +101,7 @@ impl Lowering {
                 }
             }
         };
-        if sizes.rows < 2 || sizes.width < 2 {
+        if sizes.rows < 2 || sizes.columns < 2 {
             // Four pixels side by side would reach beyond both margins.
             slow(b);
             return;

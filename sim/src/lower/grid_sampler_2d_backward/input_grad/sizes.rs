@@ -5,6 +5,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Padd
 use super::super::Pixels;
 use super::super::bicubic::Taps;
 use super::super::coordinates::Coordinates;
+use super::super::touched::Touched;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
@@ -12,6 +13,8 @@ use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 /// Most points whose cells are found together, with few pixels around each and with sixteen.
 const MOST_POINTS: usize = 512;
 const MOST_WITH_TAPS: usize = 128;
+/// So many are enough.
+const ENOUGH_POINTS: usize = 128;
 /// Points whose `grad_output` is loaded together.
 pub(super) const LOADED: usize = 32;
 /// Pixels that a point mixes with bicubic interpolation.
@@ -30,13 +33,16 @@ pub(super) struct Sizes {
     pub(super) padding: PaddingMode,
     /// Pixels that a point mixes: 1, 4 or 16.
     pub(super) corners: usize,
-    pub(super) width: usize,
+    /// Columns of the image.
+    pub(super) columns: usize,
     /// Points whose cells are found together.
     pub(super) points: usize,
     /// Channels side by side, a multiple of 16.
     pub(super) channels: usize,
     /// Rows of the image.
     pub(super) rows: usize,
+    /// Whether those are not all rows and columns, so that many points have nothing to add.
+    pub(super) is_part: bool,
 }
 
 impl Sizes {
@@ -57,22 +63,30 @@ impl Sizes {
             compute,
             padding: problem.padding_mode,
             corners,
-            width: problem.wi,
+            columns: problem.wi,
             points: plan.points().min(tile).min(most_points).next_multiple_of(LOADED),
             channels: most_channels.next_multiple_of(TURNED),
             rows: 1,
+            is_part: true,
         };
         let budget = room.local_bytes;
-        // A point costs the same for one channel as for 64, so channels are cut last.
-        while sizes.bytes() > budget && sizes.points > LOADED {
-            sizes.points = (sizes.points / 2).next_multiple_of(LOADED);
+        // A point costs the same for one channel as for 64, so channels are cut behind points, of which a chunk has enough, and the last
+        // thing to be cut are columns.
+        for least in [ENOUGH_POINTS, LOADED] {
+            while sizes.bytes() > budget && sizes.points > least {
+                sizes.points = (sizes.points / 2).next_multiple_of(LOADED);
+            }
+            while sizes.bytes() > budget && sizes.channels > TURNED {
+                sizes.channels = (sizes.channels / 2).next_multiple_of(TURNED);
+            }
         }
-        while sizes.bytes() > budget && sizes.channels > TURNED {
-            sizes.channels = (sizes.channels / 2).next_multiple_of(TURNED);
+        while sizes.bytes() > budget && sizes.columns > 1 {
+            sizes.columns = sizes.columns.div_ceil(2);
         }
         sizes.rows = largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes())?;
         // Bands of the same height.
         sizes.rows = most_rows.div_ceil(most_rows.div_ceil(sizes.rows));
+        sizes.is_part = sizes.rows < problem.hi || sizes.columns < problem.wi;
         Ok(sizes)
     }
 
@@ -94,7 +108,7 @@ impl Sizes {
 
     /// Pixels from a row to the next one: rows begin with a block of every type.
     pub(super) fn pitch(&self) -> usize {
-        (self.width + self.margin()).next_multiple_of(TURNED)
+        (self.columns + self.margin()).next_multiple_of(TURNED)
     }
 
     pub(super) const fn pixel_bytes(&self) -> usize {
@@ -140,6 +154,7 @@ impl Sizes {
             + short
             + weights
             + taps
+            + if self.is_part { Touched::bytes(self.points) } else { 0 }
             + offsets
             + gradient
             + ordered

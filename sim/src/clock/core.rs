@@ -117,36 +117,51 @@ impl<'p> Core<'p> {
 
     /// Goes on until it waits for something that is not its own, or is done.
     pub(super) fn run(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+        if self.state != State::Runs {
+            return Ok(());
+        }
+        if let Some(step) = self.held.take()
+            && !self.goes_on(&step, shared)?
+        {
+            return Ok(());
+        }
         while self.state == State::Runs {
-            let step = match self.held.take() {
-                Some(step) => step,
-                None => match self.walker.step().map_err(Halt::Fault)? {
-                    Some(step) => {
-                        self.counts.steps += 1;
-                        step
-                    }
-                    None => {
-                        if self.pipes.iter().all(|pipe| pipe.queue.is_empty()) {
-                            if let Some((flag, node)) = self.flags.set_again() {
-                                return Err(self.set_twice(flag, node));
-                            }
-                            self.state = State::Ends(self.all_done());
-                        }
+            // A step is large, and not moved about.
+            match &self.walker.step() {
+                Ok(Some(step)) => {
+                    self.counts.steps += 1;
+                    if !self.goes_on(step, shared)? {
                         return Ok(());
                     }
-                },
-            };
-            let before = shared.recorder.is_on().then_some((self.now, shared.memory.traffic));
-            if !self.take(&step, shared)? {
-                self.held = Some(step);
-                return Ok(());
-            }
-            if let Some((taken, traffic)) = before {
-                let accesses = Accesses::between(&traffic, &shared.memory.traffic);
-                shared.recorder.scalar(self.walker.core(), &step, taken, self.now, accesses);
+                }
+                Ok(None) => {
+                    if self.pipes.iter().all(|pipe| pipe.queue.is_empty()) {
+                        if let Some((flag, node)) = self.flags.set_again() {
+                            return Err(self.set_twice(flag, node));
+                        }
+                        self.state = State::Ends(self.all_done());
+                    }
+                    return Ok(());
+                }
+                Err(fault) => return Err(Halt::Fault(*fault)),
             }
         }
         Ok(())
+    }
+
+    /// Takes a step, or holds it until that is possible; whether it was.
+    #[inline]
+    fn goes_on(&mut self, step: &Step, shared: &mut Shared<'_>) -> Result<bool, Halt> {
+        let before = shared.recorder.is_on().then_some((self.now, shared.memory.traffic));
+        if !self.take(step, shared)? {
+            self.held = Some(*step);
+            return Ok(false);
+        }
+        if let Some((taken, traffic)) = before {
+            let accesses = Accesses::between(&traffic, &shared.memory.traffic);
+            shared.recorder.scalar(self.walker.core(), step, taken, self.now, accesses);
+        }
+        Ok(true)
     }
 
     fn all_done(&self) -> Tick {

@@ -78,6 +78,7 @@ impl Walker<'_> {
         })
     }
 
+    #[inline]
     pub(super) fn action(&mut self, instruction: &Instruction) -> Result<Action, FaultKind> {
         Ok(match instruction {
             Instruction::Vector(vector) => Action::Vector(self.vector(vector)?),

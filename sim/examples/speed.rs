@@ -1,7 +1,8 @@
 //! How fast the clock is: `cargo run --release -p ubtile-sim --example speed`, or of the points those with a word in their name.
 //!
 //! Instructions a second of one core that walks through every one of them, lines of L2 a second, the time of a point of each operator, of
-//! points of the grid, and the memory of 48 cores with a million instructions each. Each number is the best of three.
+//! points of the grid, and the memory of 48 cores with a million instructions each. Each number is the best of three, in time of the
+//! processor, so that others on the machine matter little.
 
 use std::error::Error;
 use std::fs;
@@ -15,14 +16,21 @@ use ubtile_sim::text;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{PlanOptions, Problem, plan};
 
+/// Seconds of the processor that this thread has had; where nobody counts them, seconds since the start.
+fn seconds(start: Instant) -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |ns| ns / 1e9)
+}
+
 /// The result of the last of three runs, and the seconds of the fastest.
 fn best(program: &Program, soc: &Soc, options: &Options) -> Result<(Timing, f64), Box<dyn Error>> {
-    let mut fastest = f64::INFINITY;
+    let (start, mut fastest) = (Instant::now(), f64::INFINITY);
     let mut last = None;
     for _ in 0..3 {
-        let begun = Instant::now();
+        let begun = seconds(start);
         last = Some(simulate(program, soc, options).map_err(|e| e.describe(program))?);
-        fastest = fastest.min(begun.elapsed().as_secs_f64());
+        fastest = fastest.min(seconds(start) - begun);
     }
     Ok((last.ok_or("no run")?, fastest))
 }
@@ -84,10 +92,11 @@ fn points(soc: &Soc, word: &str) -> Result<(), Box<dyn Error>> {
         ),
     ];
     for (name, problem) in problems.into_iter().filter(|(name, _)| name.contains(word)) {
-        let begun = Instant::now();
+        let start = Instant::now();
+        let begun = seconds(start);
         let made = plan(&problem, &soc.target_spec()?, &PlanOptions::default())?;
         let program = native(&made, soc)?;
-        let lowered = begun.elapsed().as_secs_f64();
+        let lowered = seconds(start) - begun;
         let (timing, seconds) = best(&program, soc, &Options::default())?;
         println!(
             "| {name} on {} | {:.1} ms, {:.1} of it lowering; {} instructions, {:.1} % skipped; {:.1} us |",
@@ -106,14 +115,15 @@ fn memory(soc: &Soc) -> Result<(), Box<dyn Error>> {
     let text = "cores 48\ntensor x: f32[48, 1000, 1024] in\nub a: 4096\nfor i in 0..1000 {\nload a[0], x[4096000*core + 4096*i] bytes 4096\nset_flag mte2 v 0\nwait_flag mte2 v 0\nfor j in 0..332 {\nadd.f32 a[0], a[0], a[0] repeat 2\nset_flag v s 0\nwait_flag v s 0\n}\n}\n";
     let all = Options { walk_all: true, ..Options::default() };
     let program = text::parse(text, soc)?.0;
-    let begun = Instant::now();
+    let start = Instant::now();
+    let begun = seconds(start);
     let timing = simulate(&program, soc, &all).map_err(|e| e.describe(&program))?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
     println!(
         "| 48 cores of {} instructions each | {:.1} s, at most {peak} so far |",
         timing.instructions / 48,
-        begun.elapsed().as_secs_f64()
+        seconds(start) - begun
     );
     Ok(())
 }
@@ -128,5 +138,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         lines(&soc)?;
         memory(&soc)?;
     }
-    points(&soc, &word)
+    points(&soc, &word)?;
+    // 96 MiB of L2, less than the data.
+    let smaller = Soc::builtin("Ascend910B4")?;
+    points(&smaller, if word.is_empty() { "replication" } else { &word })
 }

@@ -40,6 +40,7 @@ mod observe;
 mod pipe;
 mod profile;
 mod report;
+mod scalar;
 mod series;
 mod share;
 mod skip;
@@ -147,6 +148,12 @@ pub fn simulate(program: &Program, soc: &Soc, options: &Options) -> Result<Timin
 /// The same where one thing is different.
 fn changed(program: &Program, soc: &Soc, options: &Options, change: Option<Change>) -> Result<Timing, ClockError> {
     let mut costs = Costs::new(program, soc, change)?;
-    let ran = machine::run(program, &mut costs, options, None)?;
+    let ran = match machine::run(program, &mut costs, options, None) {
+        // What is left out finds a fault late: the first one is wanted.
+        Err(Failed::Halt(Halt::Fault(_))) if !options.walk_all => {
+            machine::run(program, &mut costs, &Options { walk_all: true, ..*options }, None)
+        }
+        ran => ran,
+    }?;
     Ok(Timing::new(&ran, &costs, options))
 }

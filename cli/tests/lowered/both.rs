@@ -4,6 +4,7 @@ use ubtile_kernels::{
     Level, Values, ValuesMut, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward,
     replication_pad2d_backward,
 };
+use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::lower::{LowerError, native};
 use ubtile_sim::product::Soc;
@@ -63,6 +64,11 @@ pub(crate) fn check(problem: &Problem, at: &At, kinds: Kinds, seed: u64) {
     let expected = kernels(problem, &inputs);
     let found = sanitize(&program, Some(global(&program, &inputs))).unwrap();
     assert!(found.is_empty(), "{problem:?} {at:?}: {found:#?}\n{}", ubtile_sim::text::print(program.source()));
+    let timing = simulate(&program, &Soc::builtin(at.soc).unwrap(), &Options::default());
+    let timing = timing.unwrap_or_else(|e| panic!("{problem:?} {at:?}: {}", e.describe(&program)));
+    let mut moved = Run::new(&program, global(&program, &inputs));
+    moved.finish().unwrap_or_else(|halt| panic!("{problem:?} {at:?}: {}", halt.describe(&program)));
+    assert_eq!((timing.gm_read_bytes, timing.gm_write_bytes), moved.moved(), "{problem:?} {at:?}");
     for order in [None, Some(rng.next_u64()), Some(rng.next_u64())] {
         let got = run(&program, &inputs, order).unwrap_or_else(|e| panic!("{problem:?} {at:?} {order:?}: {e}"));
         for (tensor, expected) in &expected {

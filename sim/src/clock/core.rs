@@ -1,17 +1,15 @@
 //! A core: its scalar unit walks through the program and fills the queues of its pipes.
 
-use crate::program::{
-    Action, Fault, FaultKind, FlagAt, NodeId, Pipe as Name, PlaceAt, Program, ReadStep, Step, Walker,
-};
+use crate::program::{Fault, FaultKind, FlagAt, NodeId, Program, Step, Walker};
 
 use super::costs::Costs;
-use super::flags::{Flags, index};
+use super::flags::Flags;
 use super::memory::Memory;
 use super::observe::{Accesses, Recorder};
 use super::pipe::{Head, Pipe, Queued, Work};
 use super::skip::Skips;
 use super::tick::{Tick, mix};
-use super::vector::{Written, dependence};
+use super::vector::dependence;
 
 /// What a core is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ pub(super) struct Core<'p> {
     /// Loads and stores so far.
     pub(super) copies: [u64; 2],
     /// Lines in the scalar unit's cache, by where they go.
-    cache: Vec<u64>,
+    pub(super) cache: Vec<u64>,
 }
 
 /// All that the cores share while they run.
@@ -164,150 +162,24 @@ impl<'p> Core<'p> {
         Ok(true)
     }
 
-    fn all_done(&self) -> Tick {
+    pub(super) fn all_done(&self) -> Tick {
         self.pipes.iter().map(|pipe| pipe.done.max(pipe.free)).fold(self.now, Tick::max)
     }
 
     /// The scalar unit is busy.
     #[inline]
-    fn spend(&mut self, ticks: Tick) {
+    pub(super) fn spend(&mut self, ticks: Tick) {
         self.now += ticks;
         self.counts.busy += ticks;
-    }
-
-    /// Takes a step; whether that was possible yet.
-    #[inline]
-    fn take(&mut self, step: &Step, shared: &mut Shared<'_>) -> Result<bool, Halt> {
-        let costs = &mut *shared.costs;
-        let (pipe, work, cost) = match &step.action {
-            Action::Vector(vector) => {
-                let busy = costs.vectors.vector(step.node, vector);
-                let depends = self.pipes[V].written.is_read_by(vector);
-                self.pipes[V].written = Written::by(vector);
-                (V, Work::Vector(busy, depends), costs.vector_issue)
-            }
-            Action::SetFlag(flag) if flag.from == Name::S => {
-                self.spend(costs.flag);
-                self.flags.set(*flag, self.now, step.node);
-                return self.drain(shared).map(|()| true);
-            }
-            Action::WaitFlag(flag) if flag.to == Name::S => {
-                let Some(at) = self.flags.at(*flag) else { return Ok(false) };
-                self.now = self.now.max(at);
-                self.clear(*flag, self.now)?;
-                self.spend(costs.flag);
-                return Ok(true);
-            }
-            Action::SetFlag(flag) => (index(flag.from), Work::Set(*flag), costs.flag),
-            Action::WaitFlag(flag) => (index(flag.to), Work::Wait(*flag), costs.flag),
-            Action::Transfer(transfer) => {
-                let pipe = if transfer.load { MTE2 } else { MTE3 };
-                let mut transfer = *transfer;
-                transfer.bypass |= costs.bypass && transfer.load;
-                (pipe, Work::Transfer(transfer), costs.descriptor)
-            }
-            Action::Move(copy) => {
-                let busy = costs.vectors.copy(step.node, copy);
-                self.pipes[V].written = Written::default();
-                (V, Work::Vector(busy, false), costs.vector_issue)
-            }
-            Action::Transpose(transpose) => {
-                let busy = costs.vectors.transpose(step.node, transpose);
-                self.pipes[V].written = Written::default();
-                (V, Work::Vector(busy, false), costs.vector_issue)
-            }
-            Action::Barrier(Some(pipe)) if *pipe != Name::S => (index(*pipe), Work::Barrier, costs.flag),
-            Action::Iterate => {
-                let cost = costs.loop_iteration;
-                self.spend(cost);
-                self.skip(step.node);
-                return Ok(true);
-            }
-            Action::Compute | Action::Branch | Action::Barrier(Some(_)) => {
-                self.spend(costs.instruction);
-                return Ok(true);
-            }
-            Action::Barrier(None) => {
-                if self.pipes.iter().any(|pipe| !pipe.queue.is_empty()) {
-                    return Ok(false);
-                }
-                self.now = self.all_done();
-                self.spend(costs.flag);
-                return Ok(true);
-            }
-            Action::SyncAll(workspace) => {
-                if self.pipes.iter().any(|pipe| !pipe.queue.is_empty()) {
-                    return Ok(false);
-                }
-                self.now = self.all_done();
-                self.state = State::Syncs { at: self.now, soft: workspace.is_some() };
-                return Ok(true);
-            }
-            Action::Read(read) => {
-                self.touch(read.from, false, shared);
-                let bits = self.assumed(read).map_err(|kind| self.fault(step.node, kind))?;
-                self.walker.assign(read, bits);
-                return Ok(true);
-            }
-            Action::Write(write) => {
-                self.touch(write.to, true, shared);
-                return Ok(true);
-            }
-        };
-        let Some(room) = self.pipes[pipe].room() else { return Ok(false) };
-        if room > self.now {
-            self.counts.queue_full += room - self.now;
-            self.now = room;
-        }
-        self.spend(cost);
-        shared.recorder.issue(self.walker.core(), pipe, step);
-        let entry = Queued { issued: self.now, node: step.node, work };
-        let mut set = false;
-        if self.pipes[pipe].queue.is_empty() && self.advance(pipe, &entry, shared, &mut set)? {
-            if set {
-                self.drain(shared)?;
-            }
-        } else {
-            self.pipes[pipe].queue.push_back(entry);
-        }
-        Ok(true)
     }
 
     pub(super) fn fault(&self, node: NodeId, kind: FaultKind) -> Halt {
         Halt::Fault(Fault { core: self.walker.core(), node, kind })
     }
 
-    fn assumed(&mut self, read: &ReadStep) -> Result<u64, FaultKind> {
-        self.random = mix(self.random);
-        read.assumed(self.random).ok_or(FaultKind::NoAssumption)
-    }
-
-    /// An access of the scalar unit: to UB directly, to global memory through its cache.
-    fn touch(&mut self, at: PlaceAt, write: bool, shared: &mut Shared<'_>) {
-        let Shared { costs, memory, .. } = shared;
-        self.spend(costs.ub_access);
-        let PlaceAt::Global(at) = at else { return };
-        let traffic = &mut memory.traffic;
-        if write {
-            traffic.written += 1
-        } else {
-            traffic.read += 1
-        }
-        let line = at.offset / costs.cache_line_bytes;
-        let tag = (u64::from(at.tensor.0) << 48 | line) + 1;
-        self.cache.resize(costs.cache_lines.max(1) as usize, 0);
-        let entry = (mix(tag) % self.cache.len() as u64) as usize;
-        if self.cache[entry] != tag {
-            self.cache[entry] = tag;
-            memory.cache_line(at.tensor.0.into(), line * costs.cache_line_bytes, costs.cache_line_bytes, write);
-            let latency = costs.load_latency;
-            self.now += latency;
-        }
-    }
-
     /// A wait at `now` takes a flag.
     #[inline]
-    fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Halt> {
+    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Halt> {
         self.flags.clear(flag, now).map_err(|node| self.set_twice(flag, node))
     }
 

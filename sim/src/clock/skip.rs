@@ -1,13 +1,13 @@
 //! Loops of a core that do the same again and again are not walked through.
 //!
-//! A loop is left out only where nothing else can tell: its body touches neither global memory nor other cores, sets no register, and
-//! none of its numbers depends on the loop's variable, so each iteration does the same to the core's pipes. Once the core's state,
-//! relative to its own time, is at the beginning of an iteration what it was at the beginning of the one before, all further ones take
-//! as long.
+//! A loop is left out only where nothing else can tell: its body touches neither global memory nor other cores, and no number that time
+//! depends on depends on the loop's variable or on what the loop reads, so each iteration does the same to the core's pipes. Once the
+//! core's state, relative to its own time, is at the beginning of an iteration what it was at the beginning of the one before, all
+//! further ones take as long. The last one is walked through: addresses that are in range at both ends are so between them.
 
 use crate::program::{
-    Condition, Expr, Extent, Flag, Instruction, Local, LoopState, Mask, Move, Node, NodeId, Operand, Pipe, Program,
-    Reg, Rows, Scalar, Vector, visit,
+    Condition, Expr, Extent, Flag, Float, Instruction, Local, LoopState, Mask, Move, Node, NodeId, Operand, Pipe,
+    Place, Program, Read, Reg, Rows, Scalar, Statement, Vector, Write, visit,
 };
 
 use super::core::{Core, ScalarCounts};
@@ -41,7 +41,13 @@ impl Skips {
         visit(&program.source().body, &mut |node, item| {
             regular.resize(node.0 as usize + 1, false);
             if let Node::For(repeated) = item {
-                regular[node.0 as usize] = is_regular(&repeated.body, &[repeated.var]);
+                let mut vars = vec![repeated.var];
+                visit(&repeated.body, &mut |_, item| {
+                    if let Node::Do(Statement { instruction: Instruction::Read(read), .. }) = item {
+                        vars.push(read.into);
+                    }
+                });
+                regular[node.0 as usize] = is_regular(&repeated.body, &vars);
             }
         });
         Self { regular, seen: Vec::new() }
@@ -72,8 +78,8 @@ fn expr(expr: &Expr, vars: &[Reg]) -> bool {
 fn number(scalar: &Scalar, vars: &[Reg]) -> bool {
     match scalar {
         Scalar::Int(value) => expr(value, vars),
-        // Float registers are set by instructions, and none is in a regular loop.
-        Scalar::Float(_) => true,
+        Scalar::Float(Float::Reg(reg)) => !vars.contains(reg),
+        Scalar::Float(Float::Bits(_)) => true,
     }
 }
 
@@ -102,6 +108,11 @@ fn is_same(instruction: &Instruction, vars: &[Reg]) -> bool {
             !copies(from) && !copies(to) && expr(id, vars)
         }
         Instruction::Barrier(pipe) => matches!(pipe, Some(Pipe::V | Pipe::S)),
+        // Any address of the UB takes as long; but a run without data must find the same each time.
+        Instruction::Read(Read { from: Place::Local(_), assume, .. }) => {
+            assume.is_some_and(|assume| assume.count() == 1)
+        }
+        Instruction::Write(Write { to: Place::Local(_), .. }) => true,
         Instruction::Load(_)
         | Instruction::Store(_)
         | Instruction::Let(..)
@@ -130,13 +141,14 @@ impl Core<'_> {
         let state = self.relative();
         let remaining = self.walker.loops().last().map_or(0, LoopState::remaining);
         let before = match before {
-            Some(before) if before.node == node && before.state == state && remaining > 0 => before,
+            Some(before) if before.node == node && before.state == state && remaining > 1 => before,
             _ => {
                 let pipes = [self.pipes[0].counts, self.pipes[1].counts, self.pipes[2].counts];
                 self.skips.seen.push(Seen { node, depth, now, state, counts: self.counts, pipes });
                 return;
             }
         };
+        let remaining = remaining - 1;
         self.walker.skip(remaining);
         let by = (now - before.now) * remaining;
         self.now += by;

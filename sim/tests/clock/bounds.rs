@@ -9,10 +9,28 @@ use super::{plain, run, with};
 /// A piece of a program on one slot of each buffer, flags included.
 #[derive(Clone, Debug)]
 enum Piece {
-    Load { bytes: u32, at: u32, waits: bool },
-    Vector { repeats: u32, a: u32, b: u32, counter: bool },
-    Store { bytes: u32, at: u32, add: bool },
+    Load {
+        bytes: u32,
+        at: u32,
+        waits: bool,
+    },
+    Vector {
+        repeats: u32,
+        a: u32,
+        b: u32,
+        counter: bool,
+    },
+    Store {
+        bytes: u32,
+        at: u32,
+        add: bool,
+    },
     Barrier,
+    /// The scalar unit moves so many words of the UB.
+    Words {
+        count: u32,
+        at: u32,
+    },
     Loop(Vec<Piece>, u32),
 }
 
@@ -31,6 +49,7 @@ fn piece() -> impl Strategy<Value = Piece> {
         }),
         (1u32..64, 0u32..64, any::<bool>()).prop_map(|(n, at, add)| Piece::Store { bytes: 128 * n, at: 512 * at, add }),
         Just(Piece::Barrier),
+        (0u32..40, 0u32..64).prop_map(|(count, at)| Piece::Words { count, at: 4 * at }),
     ];
     leaf.prop_recursive(2, 12, 4, |piece| {
         (proptest::collection::vec(piece, 1..5), 1u32..30).prop_map(|(body, n)| Piece::Loop(body, n))
@@ -56,6 +75,10 @@ fn write(pieces: &[Piece], depth: usize, text: &mut String) {
                 format!("set_flag v mte3 0\nwait_flag v mte3 0\nstore z[{at}], c[0] bytes {bytes}{add}\n{DONE}")
             }
             Piece::Barrier => "barrier v\n".into(),
+            Piece::Words { count, at } => format!(
+                "for k{depth} in 0..{count} {{\nlet e{depth} = read.u32 a[4*k{depth}] assume 3..4\n\
+                 write.u32 b[4*k{depth} + e{depth} + {at} - 3], e{depth}\n}}\n"
+            ),
             Piece::Loop(body, n) => {
                 let mut inner = String::new();
                 write(body, depth + 1, &mut inner);
@@ -139,6 +162,21 @@ proptest! {
         let cycles = |soc: &Soc| run(&text, soc, &Options::default()).unwrap().cycles;
         prop_assert!(cycles(&with(&base, &[cost])) + 1 >= cycles(&base), "{cost:?}\n{text}");
     }
+}
+
+#[test]
+fn the_scalar_units_loops_are_left_out_and_their_faults_are_not() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let text = |words: u32| {
+        format!(
+            "cores 1\nub a: 4096\nub b: 4096\nfor i in 0..100 {{\nfor j in 0..{words} {{\n\
+             let e = read.u32 a[4*j] assume 0..1\nwrite.u32 b[4*j], e\n}}\n}}\n"
+        )
+    };
+    let t = run(&text(1024), &soc, &Options::default()).unwrap();
+    assert!(t.skipped_ratio > 0.99 && t.instructions > 100 * 1024 * 3, "{} of {}", t.skipped_ratio, t.instructions);
+    let outside = |walk_all| run(&text(1030), &soc, &Options { walk_all, ..Options::default() }).unwrap_err();
+    assert_eq!(outside(false), outside(true));
 }
 
 #[test]

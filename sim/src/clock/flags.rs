@@ -9,6 +9,8 @@ use super::tick::Tick;
 /// Flags from one pipe to another that a core can tell apart.
 const FLAGS: usize = 16;
 const PIPES: usize = 4;
+const V: usize = index(Pipe::V);
+const S: usize = index(Pipe::S);
 
 /// A pipe's place in tables.
 pub(super) const fn index(pipe: Pipe) -> usize {
@@ -22,6 +24,12 @@ pub(super) const fn index(pipe: Pipe) -> usize {
 
 const fn place(flag: FlagAt) -> usize {
     (index(flag.from) * PIPES + index(flag.to)) * FLAGS + flag.id as usize % FLAGS
+}
+
+/// Whether a flag is between the scalar unit and the vector pipe, whose business is nobody else's.
+const fn is_inside(place: usize) -> bool {
+    let (from, to) = (place / FLAGS / PIPES, place / FLAGS % PIPES);
+    matches!((from, to), (V, S) | (S, V))
 }
 
 /// All flags of a core, by source, target and number. They are binary; but pipes are not looked at in the order of time, so a wait may
@@ -90,16 +98,18 @@ impl Flags {
         })
     }
 
-    /// Lets so much time pass.
+    /// Lets so much time pass for the scalar unit and the vector pipe.
     pub(super) fn shift(&mut self, by: Tick) {
-        for Setting { at, again } in &mut self.0 {
+        for Setting { at, again } in self.0.iter_mut().enumerate().filter(|(at, _)| is_inside(*at)).map(|(_, set)| set)
+        {
             at.iter_mut().chain(again.iter_mut().map(|(at, _)| at)).for_each(|at| *at += by);
         }
     }
 
-    /// The flags that are set, as seen from `now`: what is past does not matter.
+    /// The flags between these two that are set, as seen from `now`: what is past does not matter.
     pub(super) fn relative(&self, now: Tick, into: &mut Vec<u64>) {
-        for (place, setting) in self.0.iter().enumerate().filter(|(_, setting)| setting.at.is_some()) {
+        let set = |(place, setting): &(usize, &Setting)| is_inside(*place) && setting.at.is_some();
+        for (place, setting) in self.0.iter().enumerate().filter(set) {
             into.push(place as u64);
             let times = setting.at.into_iter().chain(setting.again.iter().map(|(at, _)| *at));
             into.extend(times.map(|at| at.saturating_sub(now)));

@@ -115,11 +115,6 @@ impl Pipe {
         self.counted = self.counted.max(to);
     }
 
-    /// Whether it neither has nor does anything after `now`.
-    pub(super) fn is_quiet(&self, now: Tick) -> bool {
-        self.queue.is_empty() && self.free <= now && self.done <= now
-    }
-
     /// Its state as seen from `now`: what is past does not matter.
     pub(super) fn relative(&self, now: Tick, into: &mut Vec<u64>) {
         let past = |at: Tick| at.saturating_sub(now);

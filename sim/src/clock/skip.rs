@@ -10,7 +10,7 @@ use crate::program::{
     Place, Program, Read, Reg, Rows, Scalar, Statement, Vector, Write, visit,
 };
 
-use super::core::{Core, ScalarCounts};
+use super::core::{Core, ScalarCounts, V};
 use super::pipe::Counts;
 use super::tick::Tick;
 
@@ -31,7 +31,7 @@ struct Seen {
     now: Tick,
     state: Vec<u64>,
     counts: ScalarCounts,
-    pipes: [Counts; 3],
+    vector: Counts,
 }
 
 impl Skips {
@@ -135,7 +135,8 @@ impl Core<'_> {
         }
         let now = self.now;
         let before = self.skips.seen.pop_if(|seen| seen.depth == depth);
-        if !self.pipes[1..].iter().all(|pipe| pipe.is_quiet(now)) || !self.pipes[0].queue.is_empty() {
+        // Copies go on meanwhile: the loop neither asks for any nor waits for them.
+        if !self.pipes[V].queue.is_empty() {
             return;
         }
         let state = self.relative();
@@ -143,8 +144,8 @@ impl Core<'_> {
         let before = match before {
             Some(before) if before.node == node && before.state == state && remaining > 1 => before,
             _ => {
-                let pipes = [self.pipes[0].counts, self.pipes[1].counts, self.pipes[2].counts];
-                self.skips.seen.push(Seen { node, depth, now, state, counts: self.counts, pipes });
+                let (counts, vector) = (self.counts, self.pipes[V].counts);
+                self.skips.seen.push(Seen { node, depth, now, state, counts, vector });
                 return;
             }
         };
@@ -152,9 +153,7 @@ impl Core<'_> {
         self.walker.skip(remaining);
         let by = (now - before.now) * remaining;
         self.now += by;
-        for (pipe, since) in self.pipes.iter_mut().zip(&before.pipes) {
-            pipe.shift(by, remaining, since);
-        }
+        self.pipes[V].shift(by, remaining, &before.vector);
         self.flags.shift(by);
         let ScalarCounts { busy, steps, skipped, queue_full, .. } = &mut self.counts;
         *busy += (*busy - before.counts.busy) * remaining;
@@ -164,14 +163,12 @@ impl Core<'_> {
         *skipped += left_out;
     }
 
-    /// All that decides how it goes on, as seen from now.
+    /// All that decides how such a loop goes on, as seen from now.
     fn relative(&self) -> Vec<u64> {
         let mut state = Vec::with_capacity(96);
-        for pipe in &self.pipes {
-            pipe.relative(self.now, &mut state);
-        }
+        let vector = &self.pipes[V];
+        vector.relative(self.now, &mut state);
         self.flags.relative(self.now, &mut state);
-        let vector = &self.pipes[0];
         state.extend([
             vector.before.total,
             vector.before.repeats,

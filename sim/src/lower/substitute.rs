@@ -3,7 +3,7 @@
 //! Lowerings write instructions of Atlas A2. Here those that another product lacks become others that do the same.
 //!
 //! * A copy of single bytes becomes a copy of blocks where its addresses happen to allow that, which mostly shows when the program runs.
-//!   What is left goes through the scalar unit, element by element: it alone reaches any address.
+//!   Elsewhere blocks go through a buffer, and the scalar unit, which alone reaches any address, shifts their elements.
 //! * A number as an operand becomes a vector that is full of it.
 //! * What no vector instruction does, as a gather where there is none, the scalar unit does.
 //!
@@ -12,6 +12,7 @@
 mod copies;
 mod permutations;
 mod scalar_unit;
+mod staged;
 mod vectors;
 
 use crate::product::Soc;
@@ -21,12 +22,12 @@ use super::builder::Builder;
 use super::room::Room;
 
 /// Bytes of local memory that this takes.
-pub(super) const SCRATCH: usize = 2 * REPEAT as usize;
+pub(super) const SCRATCH: usize = 2 * REPEAT as usize + staged::STAGING;
 
 /// The same program of instructions that the product has.
 pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
     let (mut b, body) = Builder::resume(source, room);
-    Substitute { soc, room, numbers: None, bits: None }.body(&mut b, body);
+    Substitute { soc, room, numbers: None, bits: None, staging: None }.body(&mut b, body);
     b.finish()
 }
 
@@ -38,6 +39,8 @@ struct Substitute<'a> {
     numbers: Option<BufferId>,
     /// Bits of a comparison, once they are.
     bits: Option<BufferId>,
+    /// Blocks on their way, once some are.
+    staging: Option<BufferId>,
 }
 
 impl Substitute<'_> {

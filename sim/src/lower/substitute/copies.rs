@@ -1,7 +1,6 @@
 //! Copies of single bytes by copies of blocks and the scalar unit.
 
 use super::Substitute;
-use super::scalar_unit::transport;
 use crate::lower::builder::Builder;
 use crate::lower::shape::BLOCK_BYTES;
 use crate::program::{
@@ -15,7 +14,7 @@ const BLOCK: i64 = BLOCK_BYTES as i64;
 impl Substitute<'_> {
     /// Blocks of the UB whose place in global memory is a block, too, are loaded; what is left of each row, and its padding, is written
     /// element by element.
-    pub(super) fn load(&self, b: &mut Builder, load: Load) {
+    pub(super) fn load(&mut self, b: &mut Builder, load: Load) {
         let Load { to, from, burst: Burst { blocks: rows, bytes, from_gap, to_gap }, pad, bypass, .. } = load;
         let size = element_size(b, from.tensor);
         let none = || (Expr::default(), Expr::default());
@@ -37,7 +36,7 @@ impl Substitute<'_> {
         let first = b.max("first", done, left.clone());
         let missing = left.clone() + all.clone() - first.clone();
         b.when(missing, Relation::Gt, 0, |b| {
-            self.by_scalar(b, Pipe::Mte2, |b| {
+            self.by_scalar(b, Pipe::Mte2, |this, b| {
                 let walk = [(&start, &pitch), (&to.offset, &to_pitch)];
                 each_row(b, &rows, walk, |b, [from_row, to_row]| {
                     let local = |k: Expr| Place::Local(Local { offset: to_row.clone() + k, ..to.clone() });
@@ -49,10 +48,8 @@ impl Substitute<'_> {
                         });
                     };
                     fill(b, (0.into(), left));
-                    b.repeat("k", (first, used.clone(), size), None, |b, k| {
-                        let from = Global { offset: from_row.clone() + k.clone(), ..from.clone() };
-                        transport(b, local(k), Place::Global(from), size);
-                    });
+                    let range = (&(from_row.clone() + first), &(from_row.clone() + used.clone()));
+                    this.fetch(b, (from.tensor, size), range, &|at| local(at - from_row.clone()));
                     fill(b, (used, all));
                 });
             });
@@ -60,7 +57,7 @@ impl Substitute<'_> {
     }
 
     /// Whole blocks whose places are blocks are stored; what is left of each row is written element by element.
-    pub(super) fn store(&self, b: &mut Builder, store: Store) {
+    pub(super) fn store(&mut self, b: &mut Builder, store: Store) {
         if store.add.is_some() {
             return b.emit(Instruction::Store(store));
         }
@@ -75,13 +72,12 @@ impl Substitute<'_> {
             b.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass }));
         });
         b.when(done.clone(), Relation::Lt, bytes.clone(), |b| {
-            self.by_scalar(b, Pipe::Mte3, |b| {
+            self.by_scalar(b, Pipe::Mte3, |this, b| {
                 let walk = [(&from.offset, &from_pitch), (&to.offset, &pitch)];
                 each_row(b, &rows, walk, |b, [from_row, to_row]| {
-                    b.repeat("k", (done, bytes, size), None, |b, k| {
-                        let from = Local { offset: from_row + k.clone(), ..from.clone() };
-                        let to = Global { offset: to_row + k, ..to.clone() };
-                        transport(b, Place::Global(to), Place::Local(from), size);
+                    let range = (&(to_row.clone() + done), &(to_row.clone() + bytes));
+                    this.deliver(b, (to.tensor, size), range, &|at| {
+                        Place::Local(Local { offset: from_row.clone() + at - to_row.clone(), ..from.clone() })
                     });
                 });
             });

@@ -16,13 +16,13 @@ const ROWS: usize = 16;
 const WORDS: usize = BLOCK_BYTES / 4;
 
 impl Substitute<'_> {
-    pub(super) fn permutation(&self, b: &mut Builder, vector: Vector) {
+    pub(super) fn permutation(&mut self, b: &mut Builder, vector: Vector) {
         let operands: Vec<_> = vector.operands.iter().map(|operand| operand.at.clone()).collect();
         let Some(count) = elements(&vector) else { return b.emit(Instruction::Vector(vector)) };
         match (vector.op, &*operands) {
             (VectorOp::Cast { to: Element::I32, from: Element::I64, .. }, [to, from]) => {
                 // The lower half of numbers that fit.
-                self.by_scalar(b, Pipe::V, |b| {
+                self.by_scalar(b, Pipe::V, |_, b| {
                     b.repeat("k", (0, count, 1), None, |b, k| {
                         transport(b, further(to, k.clone() * 4), further(from, k * 8), 4);
                     });
@@ -30,7 +30,7 @@ impl Substitute<'_> {
             }
             (VectorOp::Gather(element), [to, table, offsets]) => {
                 let size = size_of(element) as usize;
-                self.by_scalar(b, Pipe::V, |b| {
+                self.by_scalar(b, Pipe::V, |_, b| {
                     b.repeat("k", (0, count, 1), None, |b, k| {
                         let offset = read(b, further(offsets, k.clone() * 4), Element::U32);
                         transport(b, further(to, k * int(size)), further(table, offset), size);
@@ -48,7 +48,7 @@ impl Substitute<'_> {
 
     /// One of each few elements.
     fn keep(
-        &self,
+        &mut self,
         b: &mut Builder,
         (to, from): (&Local, &Local),
         (element, pattern): (Element, Pattern),
@@ -57,7 +57,7 @@ impl Substitute<'_> {
         let (of, first) = pattern.one_of();
         let size = size_of(element) as usize;
         let kept = b.div("kept", count.clone() + (int(of) - 1 - int(first)), of);
-        self.by_scalar(b, Pipe::V, |b| {
+        self.by_scalar(b, Pipe::V, |_, b| {
             b.repeat("k", (0, kept, 1), None, |b, k| {
                 let from = further(from, k.clone() * int(of * size) + int(first * size));
                 transport(b, further(to, k * int(size)), from, size);
@@ -81,7 +81,7 @@ impl Substitute<'_> {
     }
 
     /// The largest number of each repeat; of a number and a NaN, the number.
-    fn largest(&self, b: &mut Builder, (to, from): (&Local, &Local), count: &Expr) {
+    fn largest(&mut self, b: &mut Builder, (to, from): (&Local, &Local), count: &Expr) {
         const LANES: usize = 64;
         let [largest, other] = ["largest", "other"].map(|name| b.float_register(name));
         let repeats = b.div("repeats", count.clone() + (int(LANES) - 1), LANES);
@@ -89,7 +89,7 @@ impl Substitute<'_> {
             let value = Value::FloatOp(FloatOp::Max, Float::Reg(largest), Float::Reg(by));
             b.emit(Instruction::Let(largest, value));
         };
-        self.by_scalar(b, Pipe::V, |b| {
+        self.by_scalar(b, Pipe::V, |_, b| {
             b.repeat("repeat", (0, repeats, 1), None, |b, repeat| {
                 let first = repeat.clone() * int(LANES);
                 let last = b.min("last", count.clone(), first.clone() + int(LANES));
@@ -106,7 +106,7 @@ impl Substitute<'_> {
     }
 
     /// A transposition of 32-bit elements: of block `i`, element `c` goes to half `i / 8` of column `c`.
-    pub(super) fn transpose(&self, b: &mut Builder, transpose: Transpose) {
+    pub(super) fn transpose(&mut self, b: &mut Builder, transpose: Transpose) {
         if size_of(transpose.element) != 4 {
             return b.emit(Instruction::Transpose(transpose));
         }
@@ -116,7 +116,7 @@ impl Substitute<'_> {
         let at = |rows: &Rows, repeat: &Expr, [pair, row]: [&Expr; 2]| {
             repeat.clone() * blocks(rows.repeat) + pair.clone() * blocks(rows.pair) + row.clone() * blocks(rows.row)
         };
-        self.by_scalar(b, Pipe::V, |b| {
+        self.by_scalar(b, Pipe::V, |_, b| {
             b.repeat("repeat", (0, repeats, 1), None, |b, repeat| {
                 b.repeat("half", (0, 2, 1), None, |b, half| {
                     b.repeat("pair", (0, int(ROWS / 4), 1), None, |b, pair| {

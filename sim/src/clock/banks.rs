@@ -197,7 +197,7 @@ impl Banks {
         for (i, row) in rows.iter().enumerate().filter(|(_, row)| row.blocks > 0) {
             let apart = (0..rows.len()).all(|j| i == j || rows[j].blocks == 0 || !meet(i, j));
             pattern.distances[i] = if apart {
-                APART | (row.first % self.groups + self.groups - target.first % self.groups) % self.groups
+                APART | ((row.first % self.groups + self.groups - target.first % self.groups) % self.groups)
             } else {
                 row.first.wrapping_sub(target.first)
             };

@@ -42,7 +42,7 @@ pub(crate) struct Cli {
     /// How results are printed on stdout
     #[arg(long, global = true, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Without a command: also write report.json to that folder
+    /// Without a command: also write report.json and its page, report.html, to that folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -243,7 +243,7 @@ pub(crate) struct PlanArgs {
     pub(crate) inputs: InputArgs,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// Also write plan.json, plan.txt and charts of the workspace to that folder
+    /// Also write plan.json, plan.txt, a page (report.html) and charts of the workspace to that folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use ubtile_sim::clock::{Options, profile};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Executed, Gathered, Lanes, Recorded, Recorder, Work, shown_cores, simulation};
+use ubtile_sim::report::{
+    Executed, Gathered, Lanes, Recorded, Recorder, Work, comparison, plans, runs, shown_cores, simulation, tour,
+};
 use ubtile_sim::text;
 
 fn example(name: &str, soc: &Soc) -> Program {
@@ -73,7 +75,7 @@ fn check_alone(page: &str) {
         let known = here.starts_with("http-equiv") || here.starts_with("http://www.w3.org/2000/svg");
         assert!(known, "the page asks for {here}");
     }
-    for name in [" src=", "@import", "url(", "fetch(", "XMLHttpRequest", "<link rel=\"style"] {
+    for name in [" src=\"", "@import", "url(", "fetch(", "XMLHttpRequest", "<link rel=\"style"] {
         assert!(!page.contains(name), "the page has {name}");
     }
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
@@ -134,45 +136,106 @@ fn lanes_have_the_time_that_the_pipes_were_busy() {
     }
 }
 
-#[test]
-fn nothing_gets_out_of_its_place() {
+/// The same JSON with another text in the place of each.
+fn poisoned(value: &Value, evil: &str) -> Value {
+    match value {
+        Value::String(_) => evil.into(),
+        Value::Array(all) => all.iter().map(|value| poisoned(value, evil)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), poisoned(value, evil))).collect(),
+        other => other.clone(),
+    }
+}
+
+fn a_plan() -> Value {
+    json!({"operator": "im2col-backward", "product": "atlas-a2", "soc": "Ascend910B1", "supported": true, "scheme": "vendor", "tiling_key": 3010,
+        "reason": "this", "early_success": "that", "vendor_route": "aicore", "target": {"name": "Ascend910B1"}, "block_dim": 48,
+        "workspace_bytes": 16777216, "kernel_workspace_bytes": 16777216, "aclnn_workspace_bytes": 20000001, "tiling_data": {"ubFactorElement": 832},
+        "workspace_regions": [{"name": "sums", "offset": 0, "bytes": 10, "first_phase": 0, "last_phase": 0}],
+        "phases": [{"name": "compute", "shares": 48, "tiles": 100, "most_tiles_in_a_share": 3, "largest_tile_bytes": 12345}],
+        "decisions": [{"name": "route", "value": "aicore", "why": "it fits", "measures": [{"name": "C", "used": 3, "limit": 2048, "slack": 2045}],
+                       "others": [{"value": "aicpu", "by": "C at least 2049"}]}],
+        "choices": [{"name": "tile_rows", "value": 8, "bound": "local_bytes", "limit": 188416, "used": 188000, "slack": 416, "alternative": 7,
+                     "larger": {"value": 9, "bound": "local_bytes", "limit": 188416, "needs": 190000, "over": 1584}}],
+        "prices": [{"name": "grid_passes", "paid": 4, "unlimited": 1}], "means": [{"name": "copies", "how": "in blocks"}],
+        "tensors": [{"name": "grad_output", "dtype": "f32", "shape": [1, 2, 3]}],
+        "aclnn": {"grade": "derived", "peak_bytes": 20, "bytes_without_reuse": 30, "unmodelled": [],
+                  "steps": [{"kernel": "Cast", "tensor": "self", "route": "aicore"}],
+                  "regions": [{"name": "wide", "offset": 0, "bytes": 512, "used_bytes": 500, "bucket": 0, "first_step": 0, "last_step": 0}],
+                  "savings": [{"name": "all of these", "workspace_bytes": 10, "saves_bytes": -5}]}})
+}
+
+fn a_tour() -> Value {
+    let product = json!({"product": "atlas-a2", "soc": "Ascend910B1", "supported": true, "reason": null, "route": "aicore", "vendor_route": "aicore",
+        "scheme": "native", "task_us": 12.5, "cycles": 20000, "cores_used": 48, "bound": "hbm", "grade": "guess", "workspace_bytes": 0});
+    let without = json!({"product": "atlas-inference", "soc": "Ascend310P3", "supported": false, "reason": "no such dtype", "route": null,
+        "vendor_route": null, "scheme": null, "task_us": null, "cycles": null, "cores_used": null, "bound": null, "grade": null, "workspace_bytes": null});
+    let operator = json!({"operator": "im2col-backward", "problem": "1x2x3", "time_ms": 0.05, "bytes": 100000, "gb_per_s": 12.3, "workspace_bytes": 0,
+        "tiles": 3, "agrees": true, "agreement": "equal in bits", "products": [product, without]});
+    json!({"schema": "ubtile.tour.v1", "tool_version": "0.1.0", "level": "avx2", "threads": 2, "operators": [operator, operator]})
+}
+
+/// Runs of which the third takes twice as long as the second.
+fn some_runs(count: u64) -> Value {
     let soc = Soc::builtin("Ascend910B1").unwrap();
-    let (mut report, recorded) = run(&example("add_tail.tile", &soc), &soc);
-    let evil = "</script><script>alert(1)</script><img onerror='x' \"&";
-    for at in [
-        "/program",
-        "/soc",
-        "/scheme",
-        "/l2_start",
-        "/bound",
-        "/roofline/by",
-        "/grade",
-        "/changes/0/what",
-        "/tool_version",
-    ] {
-        *report.pointer_mut(at).unwrap() = evil.into();
+    let (report, _) = run(&example("add_tail.tile", &soc), &soc);
+    let one = |i: u64| {
+        let mut report = report.clone();
+        report["vary"] = json!(["TILE", 1024 * (i + 1)]);
+        report["task_us"] = json!(if i < 2 { 10.0 + i as f64 / 7.0 } else { 20.0 });
+        report
+    };
+    (0..count).map(one).collect()
+}
+
+fn a_comparison() -> Value {
+    json!({"schema": "ubtile.compare.v1", "tool_version": "0.1.0", "before": "a/report.json", "after": "b/report.json", "threshold_percent": 5.0,
+        "regression": true, "differences": [
+            {"name": "task_us", "before": 10.0, "after": 12.5, "change": 0.25}, {"name": "cycles", "before": 100, "after": null, "change": null},
+            {"name": "vector ratio", "before": 0.5, "after": 0.25, "change": -0.5}, {"name": "hbm_bytes", "before": 0, "after": 10, "change": null}]})
+}
+
+#[test]
+fn every_page_shows_what_it_contains() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let (report, recorded) = run(&example("add_tail.tile", &soc), &soc);
+    let plans_of_all = json!([a_plan(), {"operator": "im2col-backward", "product": "atlas-training", "supported": false, "reason": "no"}]);
+    let (plan, several, both) = (a_plan(), some_runs(5), a_comparison());
+    let pages = |evil: Option<&str>| {
+        let value = |value: &Value| evil.map_or_else(|| value.clone(), |evil| poisoned(value, evil));
+        let (report, plan) = (value(&report), value(&plan));
+        [
+            ("simulation", 60, simulation(&report, &recorded, Some(&plan), "ubtile")),
+            ("plan", 25, plans(&plan, "ubtile")),
+            ("plans", 5, plans(&value(&plans_of_all), "ubtile")),
+            ("series", 40, runs(&value(&several), "ubtile")),
+            ("comparison", 30, comparison(&value(&both), Some(&report), Some(&report), "ubtile")),
+            ("comparison of tables", 6, comparison(&value(&both), None, None, "ubtile")),
+            ("products", 4, runs(&value(&a_tour()["operators"][0]["products"]), "ubtile")),
+            ("tour", 17, tour(&value(&a_tour()), "ubtile")),
+        ]
+    };
+    for (name, least, page) in pages(None) {
+        let count = check_numbers(&page);
+        assert!(count >= least, "{name} shows {count} numbers");
+        check_alone(&page);
+        assert_eq!(page.matches("<h1>").count(), 1);
     }
-    for key in ["key", "source", "grade"] {
-        report["evidence"][0][key] = evil.into();
+    let evil = "</script><script>alert(1)</script><img src=x onerror='x' \"&";
+    for (name, _, page) in pages(Some(evil)) {
+        assert!(!page.contains("<script>alert") && !page.contains("<img"), "{name}");
+        assert_eq!(page.matches("<script").count(), page.matches("</script>").count(), "{name}");
+        check_numbers(&page);
     }
-    report["assumptions"] = json!([evil]);
-    report["model_hash"] = evil.into();
-    let plan = json!({"scheme": evil, "operator": evil, "reason": evil, "early_success": evil, "vendor_route": evil, "soc": evil,
-        "target": {"name": evil}, "block_dim": 1, "workspace_bytes": 2, "tiling_data": {"a": 1},
-        "workspace_regions": [{"name": evil, "offset": 0, "bytes": 10, "first_phase": 0, "last_phase": 0}],
-        "phases": [{"name": evil, "shares": 1, "tiles": 1, "most_tiles_in_a_share": 1, "largest_tile_bytes": 5}],
-        "decisions": [{"name": evil, "value": evil, "why": evil, "measures": [{"name": evil, "used": 1, "limit": 2, "slack": 1}],
-                       "others": [{"value": evil, "by": evil}]}],
-        "choices": [{"name": evil, "value": 1, "bound": evil, "limit": 2, "used": 1, "slack": 1, "alternative": null,
-                     "larger": {"value": 2, "bound": evil, "limit": 2, "needs": 3, "over": 1}}],
-        "prices": [{"name": evil, "paid": 1, "unlimited": 0}], "means": [{"name": evil, "how": evil}],
-        "tensors": [{"name": evil, "dtype": evil, "shape": [1, 2]}], "aclnn": null});
-    let page = simulation(&report, &recorded, Some(&plan), evil);
-    assert_eq!(documents(&page)["plan"], plan);
-    assert_eq!(documents(&page)["report"], report);
-    assert!(!page.contains("<script>alert") && !page.contains("<img"));
-    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
-    check_numbers(&page);
+}
+
+#[test]
+fn cliffs_are_found_and_long_series_stay_small() {
+    let page = runs(&some_runs(5), "");
+    assert!(page.contains("One step changes the time by a tenth or more."));
+    assert!(page.contains("data-at=\"/1/vary/1\">2\u{202f}048</data> to <data"), "the step is named");
+    let page = runs(&some_runs(2000), "");
+    check_alone(&page);
+    assert!(page.contains("Of 2000 runs, every 7th is shown."));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use ubtile_sim::report::Folder;
+use ubtile_sim::report::{Folder, comparison as page};
 
 use crate::args::CompareArgs;
 use crate::error::Error;
+use crate::invocation;
 use crate::output::{self, Format, Report};
 
 /// Two results, and what differs.
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
     if args.threshold.is_nan() || args.threshold < 0.0 {
         return Err(Error::Usage(format!("--threshold {}: expected a percentage from 0", args.threshold)));
     }
-    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let [(before, of_before), (after, of_after)] = [read(&args.before)?, read(&args.after)?];
     let differences = NUMBERS.map(|(name, _)| {
         let (before, after) = (before.get(name).copied(), after.get(name).copied());
         let change = before.zip(after).filter(|(before, _)| *before != 0.0).map(|(before, after)| after / before - 1.0);
@@ -76,6 +77,8 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
         let files = Folder::create(folder)?;
         files.text("report.json", &output::json(&report)?)?;
         files.text("report.txt", &report.text())?;
+        let page = page(&output::value(&report)?, of_before.as_ref(), of_after.as_ref(), &invocation::command());
+        files.text("report.html", &page)?;
         files.keep()?;
     }
     output::print(format, &report)?;
@@ -89,27 +92,31 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
     Ok(())
 }
 
-/// The numbers of a result by name; [`TASK`] is always there.
-fn read(path: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
+/// The numbers of a result by name, and its JSON where it has one; [`TASK`] is always there.
+fn read(path: &Path) -> Result<(BTreeMap<&'static str, f64>, Option<Value>), Error> {
     let report = path.join("report.json");
-    let numbers = match path.is_dir() {
-        true if report.is_file() => json(&report)?,
-        true => profile(path)?,
-        false => json(path)?,
+    let file = if path.is_dir() { Some(report.as_path()).filter(|report| report.is_file()) } else { Some(path) };
+    let (numbers, json) = match file {
+        None => (profile(path)?, None),
+        Some(file) => {
+            let json = json(file)?;
+            let number = |(name, pointer): &(&'static str, &str)| Some((*name, json.pointer(pointer)?.as_f64()?));
+            (NUMBERS.iter().filter_map(number).collect(), Some(json))
+        }
     };
     match numbers.get(TASK) {
-        Some(time) if *time > 0.0 => Ok(numbers),
+        Some(time) if *time > 0.0 => Ok((numbers, json)),
         _ => Err(Error::file(path, "says no time")),
     }
 }
 
-fn json(path: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
+fn json(path: &Path) -> Result<Value, Error> {
     let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
     let value: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
     if value.is_array() {
         return Err(Error::file(path, "has several results; one is compared with one"));
     }
-    Ok(NUMBERS.iter().filter_map(|(name, pointer)| Some((*name, value.pointer(pointer)?.as_f64()?))).collect())
+    Ok(value)
 }
 
 /// A table of the vendor's profiler: its columns by name.

@@ -11,10 +11,12 @@ mod text;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use ubtile_sim::report::{Folder, workspace_chart};
+use serde_json::Value;
+use ubtile_sim::report::{Folder, plans as page, workspace_chart};
 
 use crate::args::{Attributes, PlaceArgs, PlanArgs, Products};
 use crate::error::Error;
+use crate::invocation;
 use crate::output::{self, Format, Report};
 use crate::place::{Place, Settings};
 use crate::problem::Known;
@@ -85,18 +87,23 @@ fn of_every_product(
     }
 }
 
-/// Writes the report and the charts.
+/// Writes the report, its page and the charts.
 fn save(folder: &Path, plans: &[Plan], compare: bool) -> Result<(), Error> {
     let (json, text) = match plans {
         [plan] if !compare => (output::json(plan)?, plan.text()),
         plans => (output::json_all(plans)?, text::comparison(plans)),
     };
+    let values = plans.iter().map(output::value).collect::<Result<Vec<_>, _>>()?;
+    let page = match values.as_slice() {
+        [value] if !compare => page(value, &invocation::command()),
+        values => page(&Value::Array(values.to_vec()), &invocation::command()),
+    };
     let files = Folder::create(folder)?;
     files.text("plan.json", &json)?;
     files.text("plan.txt", &text)?;
-    for plan in plans {
-        let value = output::value(plan)?;
-        if let Some(chart) = workspace_chart(&value) {
+    files.text("report.html", &page)?;
+    for (plan, value) in plans.iter().zip(&values) {
+        if let Some(chart) = workspace_chart(value) {
             let name = match (&plan.product, compare) {
                 (Some(product), true) => format!("workspace-{product}.svg"),
                 _ => "workspace.svg".to_owned(),

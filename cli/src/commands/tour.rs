@@ -10,13 +10,14 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_kernels::Level;
-use ubtile_sim::report::Folder;
+use ubtile_sim::report::{Folder, tour as page};
 use ubtile_testkit::{Data, compare, problems};
 use ubtile_tiling::{Operator, PlanOptions, Problem, Product, TargetSpec, TensorSlot};
 
 use crate::commands::plan::count_tiles;
 use crate::compute::compute;
 use crate::error::Error;
+use crate::invocation;
 use crate::output::{self, Format, Report, sizes};
 use crate::progress::Progress;
 use crate::threads::Threads;
@@ -66,6 +67,7 @@ pub(crate) fn run(folder: Option<&Path>, format: Format) -> Result<(), Error> {
     if let Some(path) = folder {
         let (report, folder) = (output::json(&tour)?, Folder::create(path)?);
         folder.text("report.json", &report)?;
+        folder.text("report.html", &page(&output::value(&tour)?, &invocation::command()))?;
         folder.keep()?;
     }
     output::print(format, &tour)?;

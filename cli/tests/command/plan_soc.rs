@@ -337,7 +337,7 @@ fn folders_get_a_report_and_a_chart() {
         plan["workspace_regions"].as_array().unwrap().len() + plan["aclnn"]["regions"].as_array().unwrap().len();
     assert_eq!(chart.matches("<rect ").count(), regions + 1, "one box for each region, and the page");
     ok(folder.path(), &format!("plan {GRID_SAMPLER} --product all --output all"));
-    for name in ["plan.json", "plan.txt", "workspace-atlas-a2.svg", "workspace-ascend-950.svg"] {
+    for name in ["plan.json", "plan.txt", "report.html", "workspace-atlas-a2.svg", "workspace-ascend-950.svg"] {
         assert!(folder.path().join("all").join(name).exists(), "{name}");
     }
     fs::write(folder.path().join("file"), "").unwrap();

@@ -5,19 +5,28 @@
 //! keyboard asks for.
 
 mod advice;
+mod comparison;
 mod cores;
 mod evidence;
 mod html;
 mod instructions;
 mod plan;
+mod plans;
+mod products;
 mod roof_chart;
 mod roofline;
+mod series;
 mod shell;
 mod simulation;
 mod timeline;
+mod tour;
 mod value;
 mod verdict;
 mod workspace;
 
+pub use comparison::comparison;
+pub use plans::plans;
+pub use series::runs;
 pub use simulation::simulation;
+pub use tour::tour;
 pub use workspace::workspace_chart;

@@ -126,32 +126,8 @@ impl Recorder {
     #[must_use]
     pub fn finish(&self, executed: &Executed, lanes: Lanes, profile: &Profile, work: &Work) -> Recorded {
         let mut named = BTreeSet::new();
-        let ticks = Profile::CYCLE as f64 * f64::from(profile.mhz) / 1e3;
-        // Tenths of a nanosecond.
-        let at = |ticks_: u64| (ticks_ as f64 / ticks * 10.0).round() as u64;
-        let mut shown = Vec::new();
-        for (core, of) in &self.cores {
-            let mut pipes = serde_json::Map::new();
-            for (pipe, lane) in PIPES.iter().zip(of) {
-                let mut last = 0;
-                let mut blocks = Vec::new();
-                for block in &lane.blocks {
-                    let (start, end) = (at(block.start), at(block.end));
-                    let (gap, length) = (start - last.min(start), end - start);
-                    last = end;
-                    blocks.push(if block.count == 1 {
-                        named.insert(block.node);
-                        // Which one; a wait for a flag as its complement.
-                        let node = i64::from(block.node);
-                        json!([gap, length, if block.waited > 0 { !node } else { node }])
-                    } else {
-                        json!([gap, length, at(block.busy), at(block.waited), block.count])
-                    });
-                }
-                pipes.insert(Lanes::pipe(*pipe).to_lowercase(), Value::Array(blocks));
-            }
-            shown.push(json!({"core": core, "name": lanes.core(*core), "lanes": pipes}));
-        }
+        let timelines: Vec<_> =
+            self.cores.iter().map(|(core, of)| timeline(*core, of, lanes, profile, &mut named)).collect();
         let cores = profile.cores.iter().map(|core| {
             let us = |ticks: u64| profile.us(ticks);
             let [vector, scalar, mte2, mte3] = [core.vector, core.scalar, core.mte2, core.mte3].map(|p| us(p.busy));
@@ -166,13 +142,8 @@ impl Recorder {
             .filter(|(i, _)| named.contains(&(*i as u32)))
             .map(|(i, (text, place))| (i.to_string(), json!([mnemonic(text), text, place])))
             .collect();
-        let ends = self.cores.iter().flat_map(|(_, lanes)| lanes);
-        let from = at(ends.clone().filter_map(|lane| lane.blocks.first()).map(|block| block.start).min().unwrap_or(0));
-        let until = at(ends.filter_map(Lane::end).max().unwrap_or(0));
-        Recorded(
-            json!({"mhz": profile.mhz, "from": from, "until": until, "timelines": shown, "names": names, "cores": cores, "work": work.value(profile),
-                        "instructions": instructions}),
-        )
+        Recorded(json!({"mhz": profile.mhz, "timelines": timelines, "names": names, "cores": cores,
+                        "work": work.value(profile), "instructions": instructions}))
     }
 
     /// Those that took most time of all cores, and those with most conflicts.
@@ -192,6 +163,35 @@ impl Recorder {
         };
         by_time.into_iter().filter_map(row).collect()
     }
+}
+
+/// The lanes of a core: each block as what lies before it, its length, and its instruction; or its busy and its waiting time and how many
+/// it is, where it is several. Times are tenths of a nanosecond.
+fn timeline(core: u32, of: &[Lane; 4], lanes: Lanes, profile: &Profile, named: &mut BTreeSet<u32>) -> Value {
+    let at = |ticks: u64| (profile.us(ticks) * 1e4).round() as u64;
+    let mut pipes = serde_json::Map::new();
+    for (pipe, lane) in PIPES.iter().zip(of) {
+        let mut last = 0;
+        let mut blocks = Vec::new();
+        for block in &lane.blocks {
+            let (start, end) = (at(block.start), at(block.end));
+            let (gap, length) = (start - last.min(start), end - start);
+            last = end;
+            blocks.push(if block.count == 1 {
+                named.insert(block.node);
+                // A wait for a flag as the complement of its instruction.
+                let node = i64::from(block.node);
+                json!([gap, length, if block.waited > 0 { !node } else { node }])
+            } else {
+                json!([gap, length, at(block.busy), at(block.waited), block.count])
+            });
+        }
+        pipes.insert(Lanes::pipe(*pipe).to_lowercase(), Value::Array(blocks));
+    }
+    let blocks = of.iter().flat_map(|lane| &lane.blocks);
+    let from = at(blocks.clone().map(|block| block.start).min().unwrap_or(0));
+    let until = at(blocks.map(|block| block.end).max().unwrap_or(0));
+    json!({"core": core, "name": lanes.core(core), "from": from, "until": until, "lanes": pipes})
 }
 
 impl Lane {
@@ -221,10 +221,6 @@ impl Lane {
             }
             self.blocks = merged;
         }
-    }
-
-    fn end(&self) -> Option<u64> {
-        self.blocks.last().map(|block| block.end)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use ubtile_sim::clock::{ClockError, Options};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced};
+use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced, runs};
 
 use crate::args::SaveArgs;
 use crate::error::Error;
@@ -66,10 +66,12 @@ impl Run<'_> {
     }
 }
 
-/// Writes reports side by side, and their comparison.
+/// Writes reports side by side, their page, and their comparison.
 pub(super) fn write_all(folder: &Folder, reports: &[Simulated], comparison: &str) -> Result<(), Error> {
     folder.text("report.json", &output::json_all(reports)?)?;
     folder.text("report.txt", comparison)?;
+    let values = reports.iter().map(output::value).collect::<Result<_, _>>()?;
+    folder.text("report.html", &runs(&Value::Array(values), &invocation::command()))?;
     Ok(())
 }
 

@@ -59,15 +59,15 @@ pub(super) fn escaped(text: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Section {
     /// Where links to it lead.
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    pub(super) id: String,
+    pub(super) title: String,
     pub(super) body: Html,
 }
 
 impl Section {
     /// A section; none where it would be empty.
-    pub(super) fn new(id: &'static str, title: &'static str, body: Html) -> Option<Self> {
-        (!body.is_empty()).then_some(Self { id, title, body })
+    pub(super) fn new(id: &str, title: &str, body: Html) -> Option<Self> {
+        (!body.is_empty()).then(|| Self { id: id.into(), title: title.into(), body })
     }
 }
 
@@ -128,9 +128,9 @@ pub(super) fn table(caption: &str, header: &[&str], rows: impl IntoIterator<Item
     };
     let rows: String = rows.iter().map(row).collect();
     let label = escaped(caption);
-    let wide = if header.len() > 3 { " class=\"wide\"" } else { "" };
+    let width = if header.len() > 3 { "wide" } else { "slim" };
     Html(format!(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table{wide}><caption>{label}</caption>\n\
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"{width}\"><caption>{label}</caption>\n\
          <thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n"
     ))
 }

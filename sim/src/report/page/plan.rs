@@ -6,10 +6,10 @@ use super::html::{Cell, Html, Section, details, paragraph, table};
 use super::value::{Document, Unit};
 use super::workspace::workspace_chart;
 
-/// The sections of a plan on one machine.
-pub(super) fn sections(plan: &Document<'_>) -> impl Iterator<Item = Section> {
+/// The sections of a plan on one machine, with what is said first.
+pub(super) fn sections(plan: &Document<'_>, first: Html) -> impl Iterator<Item = Section> {
     let why: Html = [decisions(plan), choices(plan), prices(plan), means(plan)].into_iter().collect();
-    let tiling: Html = [head(plan), tiling_data(plan), phases(plan), tensors(plan)].into_iter().collect();
+    let tiling: Html = [first, tiling_data(plan), phases(plan), tensors(plan)].into_iter().collect();
     let sections = [
         Section::new("tiling", "Tiling", tiling),
         Section::new("constraints", "Constraints of the tiling", why),
@@ -25,7 +25,7 @@ pub(super) fn head(plan: &Document<'_>) -> Html {
         return paragraph(format_args!("There is no tiling. {why}"));
     }
     let mut text = format!(
-        "{} tiling for {}: block dim {}, workspace {}.",
+        "The {} tiling for {}: block dim {}, workspace {}.",
         plan.show_text("/scheme"),
         plan.show_text("/target/name"),
         plan.show("/block_dim", Unit::Count),

@@ -14,7 +14,11 @@ pub(super) fn roofline(report: &Document<'_>, run: &Document<'_>) -> Html {
         let name = limit["by"].as_str().unwrap_or("");
         let at = |number: &str| format!("/roofline/limits/{i}/{number}");
         let ratio = report.number(&at("ratio")).unwrap_or(0.0);
-        let mark = if by == Some(name) { Html::of(format!("<strong>{name}</strong>")) } else { Html::text(name) };
+        let mark = if by == Some(name) {
+            Html::of(format!("<strong>{}</strong>", Html::text(name)))
+        } else {
+            Html::text(name)
+        };
         vec![
             Cell::Words(mark),
             Cell::Bar(report.show(&at("ratio"), Unit::Percent), ratio, colour(name)),
@@ -42,12 +46,13 @@ pub(super) fn roofline(report: &Document<'_>, run: &Document<'_>) -> Html {
 }
 
 /// The class of a resource's colour.
-fn colour(name: &str) -> &'static str {
+pub(super) fn colour(name: &str) -> &'static str {
     match name {
         "vector" => "vector",
         "scalar" => "scalar",
         "mte2" => "mte2",
         "mte3" => "mte3",
+        "launch" | "sync" => "guess",
         _ => "memory",
     }
 }

@@ -45,9 +45,10 @@
   };
   const cores = run.timelines.map(core => lanes.map(lane => unpack(core.lanes[lane.dataset.lane])));
 
-  let view = { core: 0, from: run.from, to: run.until };
+  let view = { core: 0, from: run.timelines[0].from, to: run.timelines[0].until };
   let chosen = null; // { lane, block }
 
+  const from = () => run.timelines[view.core].from, until = () => run.timelines[view.core].until;
   const blocksOf = lane => cores[view.core][lane];
   // The first block that ends behind a time.
   const first = (blocks, time) => {
@@ -120,14 +121,14 @@
     ends[1].textContent = us(view.to);
   };
 
-  const clamp = (from, span) => {
-    const whole = run.until - run.from;
+  const clamp = (start, span) => {
+    const whole = until() - from();
     span = Math.min(Math.max(span, Math.min(least, whole)), whole);
-    view.from = Math.min(Math.max(run.from, from), run.until - span);
+    view.from = Math.min(Math.max(from(), start), until() - span);
     view.to = view.from + span;
     draw();
   };
-  const shown = () => { status.textContent = `Shown: ${us(view.from)} to ${us(view.to)} of ${us(run.from)} to ${us(run.until)}.`; };
+  const shown = () => { status.textContent = `Shown: ${us(view.from)} to ${us(view.to)} of ${us(from())} to ${us(until())}.`; };
   const zoom = (factor, at) => {
     const span = view.to - view.from;
     const time = view.from + span * at;
@@ -135,7 +136,7 @@
     shown();
   };
   const move = part => { clamp(view.from + part * (view.to - view.from), view.to - view.from); shown(); };
-  const all = () => { chosen = null; clamp(run.from, run.until - run.from); shown(); };
+  const all = () => { chosen = null; clamp(from(), until() - from()); shown(); };
   const choose = (lane, block) => {
     const blocks = blocksOf(lane);
     if (blocks.length === 0) { status.textContent = `${lanes[lane].dataset.lane.toUpperCase()} does nothing.`; chosen = null; draw(); return; }
@@ -159,11 +160,11 @@
 
   const actions = { in: () => zoom(0.5, 0.5), out: () => zoom(2, 0.5), left: () => move(-0.25), right: () => move(0.25), all };
   for (const button of figure.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
-  select.addEventListener("change", () => { view.core = Number(select.value); chosen = null; draw(); shown(); });
+  select.addEventListener("change", () => { view.core = Number(select.value); all(); });
 
   const keys = {
-    "+": actions.in, "=": actions.in, "-": actions.out, "ArrowLeft": actions.left, "ArrowRight": actions.right, "0": all, "Home": () => { clamp(run.from, view.to - view.from); shown(); },
-    "End": () => { clamp(run.until, view.to - view.from); shown(); }, "ArrowUp": () => lane(-1), "ArrowDown": () => lane(1), "n": () => step(1), "p": () => step(-1),
+    "+": actions.in, "=": actions.in, "-": actions.out, "ArrowLeft": actions.left, "ArrowRight": actions.right, "0": all, "Home": () => { clamp(from(), view.to - view.from); shown(); },
+    "End": () => { clamp(until(), view.to - view.from); shown(); }, "ArrowUp": () => lane(-1), "ArrowDown": () => lane(1), "n": () => step(1), "p": () => step(-1),
   };
   plot.tabIndex = 0;
   plot.setAttribute("role", "application");

@@ -26,7 +26,7 @@ impl Shell<'_> {
         let Self { title, verdict, sections, documents, .. } = self;
         let title = escaped(title);
         let links: String =
-            sections.iter().map(|s| format!("<li><a href=\"#{}\">{}</a></li>\n", s.id, escaped(s.title))).collect();
+            sections.iter().map(|s| format!("<li><a href=\"#{}\">{}</a></li>\n", s.id, escaped(&s.title))).collect();
         let section = |Section { id, title, body }: &Section| {
             let title = escaped(title);
             format!(

@@ -31,7 +31,7 @@ pub fn simulation(report: &Value, recorded: &Recorded, plan: Option<&Value>, com
     ];
     let mut all: Vec<_> = sections.into_iter().flatten().collect();
     if let Some(plan) = &plan {
-        all.extend(plan::sections(plan));
+        all.extend(plan::sections(plan, plan::head(plan)));
     }
     all.extend(Section::new("evidence", "Evidence", evidence::evidence(&report)));
     let mut documents = vec![report, run];

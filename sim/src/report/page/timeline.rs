@@ -15,7 +15,7 @@ const COLUMNS: usize = 1000;
 /// A lane for each pipe of the slowest core. A script adds zoom, and the other cores.
 pub(super) fn timeline(run: &Document<'_>) -> Html {
     let timelines = run.list("/timelines");
-    let [from, until] = ["/from", "/until"].map(|end| run.number(end).unwrap_or(0.0));
+    let [from, until] = ["from", "until"].map(|end| run.number(&format!("/timelines/0/{end}")).unwrap_or(0.0));
     let Some(first) = timelines.first().filter(|_| until > from) else { return Html::default() };
     let lane = |name: &&str| {
         let blocks = first["lanes"][*name].as_array().map_or(&[][..], Vec::as_slice);

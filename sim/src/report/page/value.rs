@@ -28,6 +28,10 @@ pub(super) enum Unit {
     Bytes,
     /// 1e9 bytes a second.
     Gbps,
+    /// Milliseconds.
+    Ms,
+    /// As it stands.
+    Plain,
 }
 
 impl Unit {
@@ -42,6 +46,10 @@ impl Unit {
         match self {
             Self::Us if size < 1000.0 => (1.0, 2, "µs"),
             Self::Us => (1.0, 1, "µs"),
+            Self::Ms if size < 0.1 => (1.0, 4, "ms"),
+            Self::Ms => (1.0, 2, "ms"),
+            Self::Plain if size.fract() == 0.0 => (1.0, 0, ""),
+            Self::Plain => (1.0, 3, ""),
             Self::Percent => (100.0, 1, "%"),
             Self::Count => (1.0, 0, ""),
             Self::Cycles => (1.0, 0, "cycles"),

@@ -1,0 +1,266 @@
+//! The page of several runs that differ in one number: how the time depends on it, and where it jumps.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::html::{Cell, Html, Section, escaped, paragraph, table};
+use super::products;
+use super::roofline::colour;
+use super::shell::Shell;
+use super::simulation::name;
+use super::value::{Document, Unit};
+
+/// Runs that are shown; of more, as many that are evenly apart.
+const MOST: usize = 300;
+/// What a step from one value to the next has to change of the time to be a cliff.
+const CLIFF: f64 = 0.1;
+/// What is in the report of each run and the same in all, or in tables of its own.
+const LEFT_OUT: [&str; 3] = ["evidence", "assumptions", "changes"];
+/// Shares of time: their names, where they stand, and the classes of their colours.
+const SHARES: [(&str, &str, &str); 5] = [
+    ("vector", "/pipes/vector/ratio", "vector"),
+    ("scalar", "/pipes/scalar/ratio", "scalar"),
+    ("mte2", "/pipes/mte2/ratio", "mte2"),
+    ("mte3", "/pipes/mte3/ratio", "mte3"),
+    ("main memory", "/hbm/ratio", "memory"),
+];
+
+/// A run.
+#[derive(Clone, Copy)]
+struct Point<'a> {
+    value: f64,
+    us: f64,
+    report: &'a Value,
+}
+
+/// The page of several runs, of the JSON array of their reports: by the number that was varied, or by product. And the command that makes
+/// it again.
+#[must_use]
+pub fn runs(reports: &Value, command: &str) -> String {
+    match reports.pointer("/0/vary") {
+        Some(_) => series(reports, command),
+        None => products::page(reports, command),
+    }
+}
+
+fn series(reports: &Value, command: &str) -> String {
+    let all = reports.as_array().map_or(&[][..], Vec::as_slice);
+    let step = all.len().div_ceil(MOST).max(1);
+    let kept: Vec<Value> = all
+        .iter()
+        .step_by(step)
+        .map(|report| {
+            let mut report = report.clone();
+            if let Some(fields) = report.as_object_mut() {
+                fields.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
+            }
+            report
+        })
+        .collect();
+    let kept = Value::Array(kept);
+    let document = Document { id: "report", value: &kept };
+    let points: Vec<Point<'_>> = document.list("").iter().filter_map(Point::new).collect();
+    let varied = document.string("/0/vary/0").unwrap_or("value");
+    let title = format!(
+        "{} on {} by {varied}",
+        name(document.string("/0/program").unwrap_or("Runs")),
+        document.string("/0/soc").unwrap_or("an unnamed SoC")
+    );
+    let sections = [
+        Section::new("time", "Time", time(varied, &points)),
+        Section::new("cliffs", "Cliffs", cliffs(&document, &points)),
+        Section::new("shares", "What the time consists of", shares(varied, &points)),
+        Section::new("runs", "Runs", all_runs(varied, &document)),
+    ];
+    let thinned = if step > 1 { format!(" Of {} runs, every {step}th is shown.", all.len()) } else { String::new() };
+    let verdict = verdict(varied, &document, &points, &thinned);
+    let sections = sections.into_iter().flatten().collect();
+    Shell { title: &title, verdict, sections, documents: vec![document], command }.page()
+}
+
+impl<'a> Point<'a> {
+    fn new(report: &'a Value) -> Option<Self> {
+        Some(Self { value: report.pointer("/vary/1")?.as_f64()?, us: report["task_us"].as_f64()?, report })
+    }
+
+    fn bound(&self) -> &'a str {
+        self.report["bound"].as_str().unwrap_or("")
+    }
+}
+
+/// The run of the least and that of the most time.
+fn extremes(points: &[Point<'_>]) -> Option<[usize; 2]> {
+    let by = |a: &&usize, b: &&usize| points[**a].us.total_cmp(&points[**b].us);
+    let all: Vec<usize> = (0..points.len()).collect();
+    Some([*all.iter().min_by(by)?, *all.iter().max_by(by)?])
+}
+
+fn verdict(varied: &str, document: &Document<'_>, points: &[Point<'_>], thinned: &str) -> Html {
+    let Some([best, worst]) = extremes(points) else { return paragraph("There are no runs with a time.") };
+    let varied = escaped(varied);
+    let show = |i: usize, at: &str, unit| document.show(&format!("/{i}/{at}"), unit);
+    let first = format!(
+        "<p class=\"verdict\">Best with {varied} = {}: <strong>{}</strong>. Worst with {}: {}.</p>\n",
+        show(best, "vary/1", Unit::Count),
+        show(best, "task_us", Unit::Us),
+        show(worst, "vary/1", Unit::Count),
+        show(worst, "task_us", Unit::Us),
+    );
+    let count = steps(points).count();
+    let steps = match count {
+        0 => "No step changes the time by a tenth.".to_owned(),
+        1 => "One step changes the time by a tenth or more.".to_owned(),
+        _ => format!("{count} steps change the time by a tenth or more."),
+    };
+    Html::of(format!("{first}{}", paragraph(format_args!("{steps}{thinned}"))))
+}
+
+/// Where the time jumps: each with its second run.
+fn steps<'a>(points: &'a [Point<'a>]) -> impl Iterator<Item = usize> + 'a {
+    (1..points.len()).filter(|&i| {
+        let (a, b) = (points[i - 1].us, points[i].us);
+        a.max(b) / a.min(b) - 1.0 >= CLIFF
+    })
+}
+
+fn range(numbers: impl Iterator<Item = f64> + Clone) -> Range<f64> {
+    let (from, to) = (numbers.clone().fold(f64::INFINITY, f64::min), numbers.fold(f64::NEG_INFINITY, f64::max));
+    if to > from { from..to } else { from..from + 1.0 }
+}
+
+/// The chart of the time, with a colour for each bound.
+fn time(varied: &str, points: &[Point<'_>]) -> Html {
+    let Some([_, worst]) = extremes(points) else { return Html::default() };
+    let most = points[worst].us * 1.05;
+    let x = range(points.iter().map(|point| point.value));
+    let at =
+        |point: &Point<'_>| (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - point.us / most));
+    let line: String = points.iter().enumerate().map(|(i, point)| corner(i, at(point))).collect();
+    let mut bounds: Vec<&str> = points.iter().map(Point::bound).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let dots = |bound: &&str| {
+        let of = points.iter().filter(|point| point.bound() == *bound);
+        let dots: String = of.map(at).map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect();
+        format!("<path class=\"dots {}\" d=\"{dots}\"/>", colour(bound))
+    };
+    let dots: String = bounds.iter().map(dots).collect();
+    let legend = bounds.iter().map(|bound| (*bound, colour(bound)));
+    let said = format!("Time by {varied}, from {} to {}", Unit::Count.text(x.start), Unit::Count.text(x.end));
+    chart(
+        &format!("Time by {varied}; the colour is what bounds the run"),
+        &said,
+        &format!("<path class=\"series\" d=\"{line}\"/>{dots}"),
+        (&Unit::Us.text(most), "0"),
+        &x,
+        legend,
+    )
+}
+
+/// The next corner of a line.
+fn corner(i: usize, (x, y): (f64, f64)) -> String {
+    format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' })
+}
+
+/// The chart of what pipes and memory do.
+fn shares(varied: &str, points: &[Point<'_>]) -> Html {
+    if points.is_empty() {
+        return Html::default();
+    }
+    let x = range(points.iter().map(|point| point.value));
+    let line = |(_, pointer, colour): &(&str, &str, &str)| {
+        let corner = |(i, point): (usize, &Point<'_>)| {
+            let ratio = point.report.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0).min(1.0);
+            corner(i, (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - ratio)))
+        };
+        let line: String = points.iter().enumerate().map(corner).collect();
+        format!("<path class=\"series {colour}\" d=\"{line}\"/>")
+    };
+    let lines: String = SHARES.iter().map(line).collect();
+    let said = format!("Busy shares of pipes and of main memory by {varied}");
+    let legend = SHARES.iter().map(|(name, _, colour)| (*name, *colour));
+    chart(
+        "How much of a core's time its pipes are busy, and how much of its bandwidth main memory gives",
+        &said,
+        &lines,
+        ("100 %", "0"),
+        &x,
+        legend,
+    )
+}
+
+/// A chart with words at its corners and a legend.
+fn chart<'a>(
+    caption: &str,
+    said: &str,
+    drawing: &str,
+    (top, bottom): (&str, &str),
+    x: &Range<f64>,
+    legend: impl Iterator<Item = (&'a str, &'static str)>,
+) -> Html {
+    let legend: String =
+        legend.map(|(name, colour)| format!("<li class=\"{colour}\">{}</li>", escaped(name))).collect();
+    let (caption, said) = (escaped(caption), escaped(said));
+    Html::of(format!(
+        "<figure><figcaption>{caption}</figcaption>\n<ul class=\"legend\">{legend}</ul>\n\
+         <div class=\"chart lines\" role=\"img\" aria-label=\"{said}\"><div class=\"y\"><span style=\"top:0\">{top}</span>\
+         <span style=\"top:100%\">{bottom}</span></div><div class=\"inside\">\
+         <svg viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{drawing}</svg></div>\
+         <div class=\"x\"><span style=\"left:0\">{}</span><span style=\"left:100%\">{}</span></div></div></figure>\n",
+        Unit::Count.text(x.start),
+        Unit::Count.text(x.end),
+    ))
+}
+
+fn cliffs(document: &Document<'_>, points: &[Point<'_>]) -> Html {
+    let row = |i: usize| {
+        let show = |i: usize, at: &str, unit| document.show(&format!("/{i}/{at}"), unit);
+        let (was, is) = (points[i - 1].bound(), points[i].bound());
+        let bound = if was == is { was.to_owned() } else { format!("{was} \u{2192} {is}") };
+        let change = 100.0 * (points[i].us / points[i - 1].us - 1.0);
+        vec![
+            Cell::Words(Html::of(format!(
+                "{} to {}",
+                show(i - 1, "vary/1", Unit::Count),
+                show(i, "vary/1", Unit::Count)
+            ))),
+            Cell::Number(show(i - 1, "task_us", Unit::Us)),
+            Cell::Number(show(i, "task_us", Unit::Us)),
+            Cell::Number(Html::text(&signed(change))),
+            Cell::text(&bound),
+        ]
+    };
+    let rows = table(
+        "Steps that change the time by a tenth or more",
+        &["step", "before", "behind", "change", "bound"],
+        steps(points).map(row),
+    );
+    if rows.is_empty() && !points.is_empty() {
+        paragraph("There are none: no step changes the time by a tenth.")
+    } else {
+        rows
+    }
+}
+
+/// A change in percent.
+pub(super) fn signed(percent: f64) -> String {
+    let sign = if percent < 0.0 { '\u{2212}' } else { '+' };
+    format!("{sign}{:.1}\u{a0}%", percent.abs())
+}
+
+fn all_runs(varied: &str, document: &Document<'_>) -> Html {
+    let row = |i: usize| {
+        let show = |at: &str, unit| document.show(&format!("/{i}{at}"), unit);
+        let mut cells = vec![
+            Cell::Number(show("/vary/1", Unit::Count)),
+            Cell::Number(show("/task_us", Unit::Us)),
+            Cell::Number(show("/cycles", Unit::Count)),
+            Cell::Words(document.show_text(&format!("/{i}/bound"))),
+        ];
+        cells.extend(SHARES.iter().map(|(_, at, _)| Cell::Number(show(at, Unit::Percent))));
+        cells
+    };
+    let header = [varied, "task", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
+    table("All runs", &header, (0..document.list("").len()).map(row))
+}

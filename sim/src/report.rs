@@ -23,7 +23,7 @@ pub use executed::Executed;
 pub use folder::{Folder, NotWritten};
 pub use gather::{Counted, Gathered};
 pub use names::Lanes;
-pub use page::{comparison, plans, runs, simulation, tour, workspace_chart};
+pub use page::{comparison, pipes_picture, plans, runs, series_picture, simulation, tour, workspace_chart};
 pub use perfetto::Perfetto;
 pub use profiler::{Described, Profiler, TABLES};
 pub use recorded::{Recorded, Recorder, Work, shown_cores};

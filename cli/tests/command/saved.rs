@@ -89,7 +89,7 @@ fn files_replace_what_an_earlier_run_left() {
     ok(folder, "sim --program add.tile --output out --trace-window 1..2.5");
     assert_eq!(fs::read_to_string(folder.join("out/mine.txt")).unwrap(), "mine");
     assert!(!profile.join("old.csv").exists());
-    assert_eq!(names(&folder.join("out")).len(), 6);
+    assert_eq!(names(&folder.join("out")).len(), 7);
     assert_eq!(names(folder), ["add.tile", "out"]);
 }
 
@@ -176,7 +176,7 @@ fn an_operators_program_is_saved_with_its_text() {
     let files = names(&folder.join("out"));
     let [profile, rest @ ..] = files.as_slice() else { panic!("{files:?}") };
     assert!(profile.starts_with("OPPROF_max-unpool2d-backward_"), "{profile}");
-    assert_eq!(rest, ["max-unpool2d-backward.tile", "report.html", "report.json", "report.txt"]);
+    assert_eq!(rest, ["max-unpool2d-backward.tile", "pipes.svg", "report.html", "report.json", "report.txt"]);
     // The text is the program.
     let again = json(folder, "sim --program out/max-unpool2d-backward.tile");
     assert_eq!((&again["cycles"], &again["gm_read_bytes"]), (&printed["cycles"], &printed["gm_read_bytes"]));
@@ -193,7 +193,7 @@ fn an_operators_program_is_saved_with_its_text() {
         "sim replication-pad2d-backward --shape grad_output=2,8,8 --padding 1,1,1,1 --dtype f64 --output cpu",
     );
     assert_eq!(read("cpu/report.json"), printed);
-    assert_eq!(names(&folder.join("cpu")), ["report.json", "report.txt"]);
+    assert_eq!(names(&folder.join("cpu")), ["report.html", "report.json", "report.txt"]);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn runs_side_by_side_are_saved() {
     };
     let series = saved("series", "sim --program add.tile --vary clock=1000..1800:400");
     assert_eq!(series.as_array().unwrap().len(), 3);
-    assert_eq!(names(&folder.join("series")), ["report.json", "report.txt"]);
+    assert_eq!(names(&folder.join("series")), ["report.html", "report.json", "report.txt", "series.svg"]);
     let cores = saved("cores", &format!("sim {UNPOOL} --vary cores=1..2"));
     assert_eq!(cores.as_array().unwrap().len(), 2);
     let all = saved("all", &format!("sim {UNPOOL} --product all"));

@@ -10,6 +10,7 @@ mod cores;
 mod evidence;
 mod html;
 mod instructions;
+mod picture;
 mod plan;
 mod plans;
 mod products;
@@ -25,6 +26,7 @@ mod verdict;
 mod workspace;
 
 pub use comparison::comparison;
+pub use picture::{pipes_picture, series_picture};
 pub use plans::plans;
 pub use series::runs;
 pub use simulation::simulation;

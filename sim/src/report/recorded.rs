@@ -233,8 +233,8 @@ impl Block {
     }
 }
 
-/// What a page shows of a run beside its report.
-#[derive(Clone, Debug, PartialEq)]
+/// What a page shows of a run beside its report; by default nothing, where there was no run.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded(pub(super) Value);
 
 /// Cores whose pipes a page shows: the slowest one, and of those that did as much as each other the first ones; three at most.

@@ -12,8 +12,8 @@ use crate::program::Program;
 
 use super::folder::{Folder, NotWritten};
 use super::{
-    Described, Executed, Gathered, Lanes, Perfetto, Profiler, Recorder, TABLES, Trace, Window, Work, shown_cores,
-    simulation,
+    Described, Executed, Gathered, Lanes, Perfetto, Profiler, Recorder, TABLES, Trace, Window, Work, pipes_picture,
+    shown_cores, simulation,
 };
 
 /// Why files of a run are not written.
@@ -153,6 +153,9 @@ impl Saved<'_> {
         let recorded = recorder.finish(&executed, lanes, &run, &Work::of(&gathered, soc));
         let page = simulation(&page_of, &recorded, self.plan, self.command);
         folder.text(&format!("{prefix}report.html"), &page)?;
+        if let Some(picture) = pipes_picture(&page_of, &recorded) {
+            folder.text(&format!("{prefix}pipes.svg"), &picture)?;
+        }
         Ok(traced)
     }
 

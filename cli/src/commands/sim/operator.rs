@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, Simulated};
+use ubtile_sim::report::{Folder, Recorded, Simulated, simulation};
 use ubtile_sim::text;
 
 use super::report::{by_product, by_value, of_operator};
@@ -13,6 +13,7 @@ use super::saved::{self, Run};
 use super::timing::each;
 use crate::args::{Attributes, Named, PlaceArgs, Products, Range, SimOperatorArgs};
 use crate::error::Error;
+use crate::invocation;
 use crate::lowered::{Lowered, Made};
 use crate::output::{self, Format, Report as _};
 use crate::place::Place;
@@ -93,6 +94,8 @@ impl Job<'_> {
         let Ok(Made { program, .. }) = &lowered.made else {
             folder.text(&format!("{prefix}report.json"), &output::json(report)?)?;
             folder.text(&format!("{prefix}report.txt"), &report.text())?;
+            let page = simulation(&output::value(report)?, &Recorded::default(), None, &invocation::command());
+            folder.text(&format!("{prefix}report.html"), &page)?;
             return Ok(());
         };
         // Its text has lines that tables and traces can name.

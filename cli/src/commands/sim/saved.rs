@@ -7,7 +7,7 @@ use serde_json::Value;
 use ubtile_sim::clock::{ClockError, Options};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced, runs};
+use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced, runs, series_picture};
 
 use crate::args::SaveArgs;
 use crate::error::Error;
@@ -71,7 +71,9 @@ pub(super) fn write_all(folder: &Folder, reports: &[Simulated], comparison: &str
     folder.text("report.json", &output::json_all(reports)?)?;
     folder.text("report.txt", comparison)?;
     let values = reports.iter().map(output::value).collect::<Result<_, _>>()?;
-    folder.text("report.html", &runs(&Value::Array(values), &invocation::command()))?;
+    let values = Value::Array(values);
+    folder.text("report.html", &runs(&values, &invocation::command()))?;
+    series_picture(&values).map_or(Ok(()), |picture| folder.text("series.svg", &picture))?;
     Ok(())
 }
 

@@ -129,32 +129,58 @@ fn range(numbers: impl Iterator<Item = f64> + Clone) -> Range<f64> {
     if to > from { from..to } else { from..from + 1.0 }
 }
 
+/// The line of the time, and its dots by what bounds the runs, in a drawing of 1000 by 400.
+pub(super) struct Line<'a> {
+    pub(super) program: &'a str,
+    pub(super) varied: &'a str,
+    pub(super) x: Range<f64>,
+    /// Microseconds at the top.
+    pub(super) most: f64,
+    pub(super) path: String,
+    /// Of each bound: its name, the class of its colour, and the dots.
+    pub(super) dots: Vec<(&'a str, &'static str, String)>,
+}
+
+impl<'a> Line<'a> {
+    /// Of the JSON array of runs; nothing where none was varied.
+    pub(super) fn of(reports: &'a Value) -> Option<Self> {
+        let points: Vec<Point<'a>> = reports.as_array()?.iter().filter_map(Point::new).collect();
+        let first = reports.get(0)?;
+        Self::through(first["program"].as_str()?, first.pointer("/vary/0")?.as_str()?, &points)
+    }
+
+    fn through(program: &'a str, varied: &'a str, points: &[Point<'a>]) -> Option<Self> {
+        let [_, worst] = extremes(points)?;
+        let most = points[worst].us * 1.05;
+        let x = range(points.iter().map(|point| point.value));
+        let at =
+            |point: &Point<'_>| (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - point.us / most));
+        let path = points.iter().enumerate().map(|(i, point)| corner(i, at(point))).collect();
+        let mut bounds: Vec<&str> = points.iter().map(Point::bound).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let dots = |bound: &'a str| {
+            let of = points.iter().filter(|point| point.bound() == bound);
+            (bound, colour(bound), of.map(at).map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect())
+        };
+        let dots = bounds.into_iter().map(dots).collect();
+        Some(Self { program: name(program), varied, x, most, path, dots })
+    }
+}
+
 /// The chart of the time, with a colour for each bound.
 fn time(varied: &str, points: &[Point<'_>]) -> Html {
-    let Some([_, worst]) = extremes(points) else { return Html::default() };
-    let most = points[worst].us * 1.05;
-    let x = range(points.iter().map(|point| point.value));
-    let at =
-        |point: &Point<'_>| (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - point.us / most));
-    let line: String = points.iter().enumerate().map(|(i, point)| corner(i, at(point))).collect();
-    let mut bounds: Vec<&str> = points.iter().map(Point::bound).collect();
-    bounds.sort_unstable();
-    bounds.dedup();
-    let dots = |bound: &&str| {
-        let of = points.iter().filter(|point| point.bound() == *bound);
-        let dots: String = of.map(at).map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect();
-        format!("<path class=\"dots {}\" d=\"{dots}\"/>", colour(bound))
-    };
-    let dots: String = bounds.iter().map(dots).collect();
-    let legend = bounds.iter().map(|bound| (*bound, colour(bound)));
+    let Some(Line { x, most, path, dots, .. }) = Line::through("", varied, points) else { return Html::default() };
+    let drawn: String =
+        dots.iter().map(|(_, colour, dots)| format!("<path class=\"dots {colour}\" d=\"{dots}\"/>")).collect();
     let said = format!("Time by {varied}, from {} to {}", Unit::Count.text(x.start), Unit::Count.text(x.end));
     chart(
         &format!("Time by {varied}; the colour is what bounds the run"),
         &said,
-        &format!("<path class=\"series\" d=\"{line}\"/>{dots}"),
+        &format!("<path class=\"series\" d=\"{path}\"/>{drawn}"),
         (&Unit::Us.text(most), "0"),
         &x,
-        legend,
+        dots.iter().map(|(bound, colour, _)| (*bound, *colour)),
     )
 }
 

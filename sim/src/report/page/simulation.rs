@@ -51,6 +51,9 @@ fn tile(name: &str, value: &Html, below: &Html) -> Html {
 }
 
 fn numbers(report: &Document<'_>) -> Html {
+    if report.at("/task_us").is_none() {
+        return Html::default();
+    }
     let show = |at: &str, unit| report.show(at, unit);
     let spread = report.at("/task_us_over_seeds").map_or_else(Html::default, |_| {
         let [min, max] = ["/task_us_over_seeds/min", "/task_us_over_seeds/max"].map(|at| show(at, Unit::Us));

@@ -8,7 +8,7 @@ use super::html::{Html, escaped, paragraph};
 use super::value::{Document, Unit};
 
 /// Lanes from top to bottom: the name in the recording, and the class of the colour.
-const LANES: [&str; 4] = ["scalar", "mte2", "vector", "mte3"];
+pub(super) const LANES: [&str; 4] = ["scalar", "mte2", "vector", "mte3"];
 /// Columns of the drawing that is there without a script.
 const COLUMNS: usize = 1000;
 
@@ -57,7 +57,7 @@ pub(super) fn timeline(run: &Document<'_>) -> Html {
 }
 
 /// How much of each column something was done in, or waited for.
-fn shares(blocks: &[Value], shown: Range<f64>, waits: bool) -> Vec<f64> {
+pub(super) fn shares(blocks: &[Value], shown: Range<f64>, waits: bool) -> Vec<f64> {
     let mut columns = vec![0.0; COLUMNS];
     let mut at = 0.0;
     for block in blocks {
@@ -81,7 +81,7 @@ fn shares(blocks: &[Value], shown: Range<f64>, waits: bool) -> Vec<f64> {
 }
 
 /// Columns as one area, those of the same height together.
-fn path(shares: &[f64]) -> String {
+pub(super) fn path(shares: &[f64]) -> String {
     let mut path = String::new();
     let mut x = 0;
     while let Some(share) = shares.get(x) {

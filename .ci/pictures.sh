@@ -32,4 +32,5 @@ take workspace.svg workspace.svg plan grid-sampler-2d-backward --shape input=2,3
 take workspace.svg workspace-cortex-m4.svg plan grid-sampler-2d-backward --shape input=1,3,32,32 --shape grid=1,24,24,2 --dtype f16 \
     --target cortex-m4
 take pipes.svg pipes.svg sim im2col-backward --shape grad_output=8,576,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1
-take series.svg series.svg sim --program sim/examples/add_double_buffer.tile --vary TILE=1024..16384:1024
+take series.svg series.svg sim im2col-backward --shape grad_output=8,576,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1 \
+    --vary tile_rows=2..56:2

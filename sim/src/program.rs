@@ -92,8 +92,8 @@ pub use fault::{Fault, FaultKind};
 pub use instruction::{
     Burst, Flag, Global, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Store, SyncAll,
 };
-pub(crate) use isa::lacks;
 pub use isa::{Field, Limits, Missing};
+pub(crate) use isa::{lacks, lacks_vector};
 pub use operation::{BinaryOp, Masking, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 pub use parts::{Access, Layout, Part, Parts};
 pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};

@@ -233,6 +233,11 @@ pub(crate) fn lacks(soc: &Soc, instruction: &Instruction) -> bool {
     }
 }
 
+/// Whether the product's vector unit lacks an operation.
+pub(crate) fn lacks_vector(soc: &Soc, op: VectorOp) -> bool {
+    vector(soc, op).is_err()
+}
+
 /// Whether the product transposes such elements.
 pub(super) fn transpose(soc: &Soc, element: Element) -> Result<(), Missing> {
     among(soc.instructions.elements("vnchwconv")?, element)

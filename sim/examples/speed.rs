@@ -1,8 +1,7 @@
 //! How fast the clock is: `cargo run --release -p ubtile-sim --example speed`, or of the points those with a word in their name.
 //!
 //! Instructions a second of one core that walks through every one of them, lines of L2 a second, the time of a point of each operator, of
-//! points of the grid, and the memory of 48 cores with a million instructions each. Each number is the best of three, in time of the
-//! processor, so that others on the machine matter little.
+//! points of the grid, and the memory of 48 cores with a million instructions each. Each number is the best of three.
 
 use std::error::Error;
 use std::fs;
@@ -16,21 +15,14 @@ use ubtile_sim::text;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{PlanOptions, Problem, plan};
 
-/// Seconds of the processor that this thread has had; where nobody counts them, seconds since the start.
-fn seconds(start: Instant) -> f64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok());
-    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |ns| ns / 1e9)
-}
-
 /// The result of the last of three runs, and the seconds of the fastest.
 fn best(program: &Program, soc: &Soc, options: &Options) -> Result<(Timing, f64), Box<dyn Error>> {
-    let (start, mut fastest) = (Instant::now(), f64::INFINITY);
+    let mut fastest = f64::INFINITY;
     let mut last = None;
     for _ in 0..3 {
-        let begun = seconds(start);
+        let start = Instant::now();
         last = Some(simulate(program, soc, options).map_err(|e| e.describe(program))?);
-        fastest = fastest.min(seconds(start) - begun);
+        fastest = fastest.min(start.elapsed().as_secs_f64());
     }
     Ok((last.ok_or("no run")?, fastest))
 }
@@ -93,10 +85,9 @@ fn points(soc: &Soc, word: &str) -> Result<(), Box<dyn Error>> {
     ];
     for (name, problem) in problems.into_iter().filter(|(name, _)| name.contains(word)) {
         let start = Instant::now();
-        let begun = seconds(start);
         let made = plan(&problem, &soc.target_spec()?, &PlanOptions::default())?;
         let program = native(&made, soc)?;
-        let lowered = seconds(start) - begun;
+        let lowered = start.elapsed().as_secs_f64();
         let (timing, seconds) = best(&program, soc, &Options::default())?;
         println!(
             "| {name} on {} | {:.1} ms, {:.1} of it lowering; {} instructions, {:.1} % skipped; {:.1} us |",
@@ -116,14 +107,13 @@ fn memory(soc: &Soc) -> Result<(), Box<dyn Error>> {
     let all = Options { walk_all: true, ..Options::default() };
     let program = text::parse(text, soc)?.0;
     let start = Instant::now();
-    let begun = seconds(start);
     let timing = simulate(&program, soc, &all).map_err(|e| e.describe(&program))?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
     println!(
         "| 48 cores of {} instructions each | {:.1} s, at most {peak} so far |",
         timing.instructions / 48,
-        seconds(start) - begun
+        start.elapsed().as_secs_f64()
     );
     Ok(())
 }

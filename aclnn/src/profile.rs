@@ -146,7 +146,7 @@ impl Profiled {
             options,
             trace: &TraceOptions::default(),
             plan: None,
-            command: &format!("ubtile sim --program {name}.tile --soc {}", soc.name()),
+            command: &format!("ubtile sim --program {}/{name}.tile --soc {}", Saved::root(name, soc), soc.name()),
         };
         let written = saved.write(folder, "", &Envelope::new(Simulated::SCHEMA, &report));
         written.map(drop).map_err(|error| match error {

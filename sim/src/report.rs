@@ -27,6 +27,6 @@ pub use page::{comparison, pipes_picture, plans, runs, series_picture, simulatio
 pub use perfetto::Perfetto;
 pub use profiler::{Described, Profiler, TABLES};
 pub use recorded::{Recorded, Recorder, Work, shown_cores};
-pub use saved::{MOST_JSON_EVENTS, SaveError, Saved, TraceFormat, TraceOptions, Traced};
+pub use saved::{SaveError, Saved, TraceFormat, TraceOptions, Traced};
 pub use simulated::Simulated;
 pub use trace::{Trace, Window};

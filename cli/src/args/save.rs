@@ -11,8 +11,8 @@ use super::values::List;
 /// Options that save a timed run.
 #[derive(Args, Debug)]
 pub(crate) struct SaveArgs {
-    /// A folder, made if it is not there, for report.json and report.txt, and for what other programs open: NAME.tile, the program's
-    /// text; OPPROF_*, with the tables of the vendor's profiler and with simulator/trace.json for MindStudio Insight, Perfetto and
+    /// A folder, made if it is not there, for report.json and report.txt, and for what other programs open: OPPROF_*, with the
+    /// program's text, the tables of the vendor's profiler, and simulator/trace.json for MindStudio Insight, Perfetto and
     /// chrome://tracing. With --product all, a folder of these for each product; with --vary, the reports alone
     #[arg(long = "output", value_name = "DIR", conflicts_with = "output")]
     pub(crate) folder: Option<PathBuf>,

@@ -41,8 +41,8 @@ fn a_run_is_saved_as_it_is_printed() {
     let text = fs::read_to_string(folder.join("out/report.txt")).unwrap();
     assert_eq!(text, ok(folder, "sim --program add.tile"));
     // The tables and the trace name its lines.
-    assert_eq!(fs::read(folder.join("out/add.tile")).unwrap(), fs::read(folder.join("add.tile")).unwrap());
     let profile = profile(&folder.join("out"));
+    assert_eq!(fs::read(profile.join("add.tile")).unwrap(), fs::read(folder.join("add.tile")).unwrap());
     let expected = [
         "ArithmeticUtilization.csv",
         "L2Cache.csv",
@@ -51,6 +51,7 @@ fn a_run_is_saved_as_it_is_printed() {
         "OpBasicInfo.csv",
         "PipeUtilization.csv",
         "ResourceConflictRatio.csv",
+        "add.tile",
         "op_summary_add.csv",
         "simulator",
     ];
@@ -89,7 +90,7 @@ fn files_replace_what_an_earlier_run_left() {
     ok(folder, "sim --program add.tile --output out --trace-window 1..2.5");
     assert_eq!(fs::read_to_string(folder.join("out/mine.txt")).unwrap(), "mine");
     assert!(!profile.join("old.csv").exists());
-    assert_eq!(names(&folder.join("out")).len(), 7);
+    assert_eq!(names(&folder.join("out")).len(), 6);
     assert_eq!(names(folder), ["add.tile", "out"]);
 }
 
@@ -176,9 +177,9 @@ fn an_operators_program_is_saved_with_its_text() {
     let files = names(&folder.join("out"));
     let [profile, rest @ ..] = files.as_slice() else { panic!("{files:?}") };
     assert!(profile.starts_with("OPPROF_max-unpool2d-backward_"), "{profile}");
-    assert_eq!(rest, ["max-unpool2d-backward.tile", "pipes.svg", "report.html", "report.json", "report.txt"]);
+    assert_eq!(rest, ["pipes.svg", "report.html", "report.json", "report.txt"]);
     // The text is the program.
-    let again = json(folder, "sim --program out/max-unpool2d-backward.tile");
+    let again = json(folder, &format!("sim --program out/{profile}/max-unpool2d-backward.tile"));
     assert_eq!((&again["cycles"], &again["gm_read_bytes"]), (&printed["cycles"], &printed["gm_read_bytes"]));
     // What reads profilers' lists knows the call.
     let list = format!("out/{profile}/op_summary_max-unpool2d-backward.csv");
@@ -219,11 +220,24 @@ fn runs_side_by_side_are_saved() {
         let files = folder.join("all").join(run["product"].as_str().unwrap());
         // Those that were refused have no time and no folder, or one that says why.
         let timed = run["task_us"].is_f64();
-        assert_eq!(files.join("max-unpool2d-backward.tile").exists(), timed, "{run}");
+        let ran = files.exists() && names(&files).iter().any(|name| name.starts_with("OPPROF_"));
+        assert_eq!(ran, timed, "{run}");
         if timed {
             let own: Value = serde_json::from_slice(&fs::read(files.join("report.json")).unwrap()).unwrap();
             assert_eq!(&own, run);
         }
     }
     fails(folder, "sim --program add.tile --vary clock=1000..1800:400 --output x --trace-cores 0", 2);
+}
+
+#[test]
+fn a_program_is_not_replaced_by_what_ran_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    program(folder);
+    let mine = fs::read(folder.join("add.tile")).unwrap();
+    ok(folder, "sim --program add.tile --output . --set cores=4");
+    assert_eq!(fs::read(folder.join("add.tile")).unwrap(), mine);
+    let ran = fs::read_to_string(profile(folder).join("add.tile")).unwrap();
+    assert!(ran.lines().any(|line| line.split_whitespace().eq(["cores", "4"])), "{ran}");
 }

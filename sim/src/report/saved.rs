@@ -58,7 +58,7 @@ pub enum TraceFormat {
 }
 
 /// Events up to which a trace is written as JSON, where nobody says which one it shall be.
-pub const MOST_JSON_EVENTS: u64 = 1_000_000;
+const MOST_JSON_EVENTS: u64 = 1_000_000;
 
 /// Which part of a run is traced, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Traced {
 
 impl Saved<'_> {
     /// Writes all files but those of the program's own interface, under a prefix that is empty or ends with `/`: the JSON of the
-    /// report and its page, `NAME.tile`, and `OPPROF_*` with the vendor's tables and the trace.
+    /// report and its page, and `OPPROF_*` with the vendor's tables, the trace, and the program's text `NAME.tile`.
     ///
     /// # Errors
     /// The program cannot be timed, or a file cannot be written.
@@ -124,7 +124,6 @@ impl Saved<'_> {
         let Self { program, soc, options, name, .. } = *self;
         let lanes = Lanes::of(soc);
         let source = format!("{name}.tile");
-        folder.text(&format!("{prefix}{source}"), self.text)?;
         let page_of = folder.json(&format!("{prefix}report.json"), report)?;
 
         let executed = Executed::new(program, &source);
@@ -136,7 +135,9 @@ impl Saved<'_> {
         })?;
         let described = Described { name, rated_mhz: self.rated_mhz };
         let tables = Profiler { program, lanes, profile: &run, gathered: &gathered, described };
-        let root = format!("{prefix}OPPROF_{name}_{}", soc.model_hash());
+        let root = format!("{prefix}{}", Self::root(name, soc));
+        // Not beside the folder, where the program that somebody works on may be.
+        folder.text(&format!("{root}/{source}"), self.text)?;
         for table in TABLES {
             let suffix = if table == "op_summary" { format!("_{name}") } else { String::new() };
             folder.write(&format!("{root}/{table}{suffix}.csv"), |to| tables.write(table, to))?;
@@ -157,6 +158,12 @@ impl Saved<'_> {
             folder.text(&format!("{prefix}pipes.svg"), &picture)?;
         }
         Ok(traced)
+    }
+
+    /// The folder that is named as the vendor's profiler names its own.
+    #[must_use]
+    pub fn root(name: &str, soc: &Soc) -> String {
+        format!("OPPROF_{name}_{}", soc.model_hash())
     }
 
     /// Runs it once more, for the cores that are shown are known only behind the first time.

@@ -33,4 +33,4 @@ take workspace.svg workspace-cortex-m4.svg plan grid-sampler-2d-backward --shape
     --target cortex-m4
 take pipes.svg pipes.svg sim im2col-backward --shape grad_output=8,576,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1
 take series.svg series.svg sim im2col-backward --shape grad_output=8,576,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1 \
-    --vary tile_rows=2..56:2
+    --vary tile_rows=14..56:2

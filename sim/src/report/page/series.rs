@@ -259,7 +259,7 @@ fn cliffs(document: &Document<'_>, points: &[Point<'_>]) -> Html {
     };
     let rows = table(
         "Steps that change the time by a tenth or more",
-        &["step", "before", "behind", "change", "bound"],
+        &["step", "before", "after", "change", "bound"],
         steps(points).map(row),
     );
     if rows.is_empty() && !points.is_empty() {

@@ -131,6 +131,25 @@ fn channels_around_lanes_and_blocks() {
     }
 }
 
+/// The nearest pixel needs no gradient of the grid, so channels of images beyond a cache are staged a part at a time.
+#[test]
+fn channels_of_a_large_image_in_parts() {
+    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(8));
+    // Parts of 32 and 7 channels; of 32 and 32, and in the second block 32 and 1.
+    for (dtype, n, c, hi, wi) in [(Dtype::F64, 1, 39, 61, 60), (Dtype::F32, 2, 97, 90, 91)] {
+        for output_mask in [[true, true], [true, false], [false, true]] {
+            let spec =
+                GridSampler { dtype, n, c, hi, wi, ho: 9, wo: 11, interpolation, output_mask, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
+            let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
+            assert_eq!(plan.route(), Route::Images);
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 1, &tensors, &want);
+            }
+        }
+    }
+}
+
 #[test]
 fn points_and_pixels_around_chunks() {
     let rng = &mut Rng::new(3);

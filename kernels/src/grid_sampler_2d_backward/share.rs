@@ -17,6 +17,9 @@ use super::stored::Stored;
 use crate::built::CHANNELS_LAST;
 use crate::parallel::Front;
 
+/// With fewer channels, to find the cells of all points again for a part of them takes longer than a larger image.
+const MANY: usize = 32;
+
 /// A share and its memory.
 #[derive(Debug)]
 pub(crate) struct Share<'a, T> {
@@ -183,7 +186,6 @@ impl<T: Stored> Share<'_, T> {
         let (p, pitch, points) = (plan.problem(), plan.pitch(), plan.points());
         let (first, channels) = self.sources.block(b);
         let (layout, pixels) = (plan.scratch(), 0..plan.pixels());
-        let out = planes(plan, self.input_grad, &self.range, n, first);
         let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut scratch = Front::new(&mut *self.scratch);
         let (input, sums) = (cast_mut(scratch.take(layout.input)), cast_mut::<T::Acc>(scratch.take(layout.input_grad)));
@@ -192,11 +194,9 @@ impl<T: Stored> Share<'_, T> {
         let input = input.get_mut(..if plan.reads_input() { staged } else { 0 }).unwrap_or(&mut []);
         if plan.reads_input() {
             let planes = self.sources.input(n, first);
-            dispatch(level, Stage { planes, channels, positions: pixels.clone(), staged: input, pitch });
+            dispatch(level, Stage { planes, channels, positions: pixels.clone(), staged: &mut *input, pitch });
         }
-        let sums = sums.get_mut(..staged).unwrap_or(&mut []);
-        sums.fill(T::Acc::default());
-        let image = self.sources.channels_last(n, b, input);
+        let input = &*input;
         let mut grid_grad = match part {
             None => {
                 let last = b.wrapping_add(1) == plan.blocks().get();
@@ -208,10 +208,22 @@ impl<T: Stored> Share<'_, T> {
                 GridGrad { out: out_of_points, totals: totals.unwrap_or(&mut []), first: true, last: false }
             }
         };
-        let grid_grad = p.want_grid_grad.then_some(&mut grid_grad);
-        image.run(0..points, tile, sums, grid_grad);
-        if p.want_input_grad {
-            dispatch(level, Unstage { staged: sums, pitch, planes: out, channels: 0..channels, positions: pixels });
+        let mut grid_grad = p.want_grid_grad.then_some(&mut grid_grad);
+        let apart = p.want_input_grad && !plan.reads_input() && channels >= MANY;
+        let most = if apart { channels_at_once::<T::Acc>(plan.pixels()).min(pitch) } else { pitch }.max(1);
+        for from in (0..channels).step_by(most) {
+            let count = most.min(channels.wrapping_sub(from));
+            let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
+            let sums = sums.get_mut(..plan.pixels().wrapping_mul(most)).unwrap_or(&mut []);
+            sums.fill(T::Acc::default());
+            let image = self.sources.channels_last(n, run.clone(), most, input);
+            // What gradients there are come with the first run.
+            image.run(0..points, tile, sums, grid_grad.take());
+            if p.want_input_grad {
+                let planes = planes(plan, self.input_grad, &self.range, n, run.start);
+                let positions = pixels.clone();
+                dispatch(level, Unstage { staged: sums, pitch: most, planes, channels: 0..count, positions });
+            }
         }
     }
 
@@ -257,7 +269,7 @@ impl<T: Stored> Share<'_, T> {
         let plan = self.sources.plan;
         let p = plan.problem();
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
-        let mut image = self.sources.channels_last(n, 0, input);
+        let mut image = self.sources.channels_last(n, 0..p.c, plan.pitch(), input);
         (image.window.first, image.window.size) = ([rows.start, 0], [rows.len(), p.wi]);
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let (sums, tile) = (cast_mut::<T::Acc>(&mut *self.write), cast_mut(&mut *self.scratch));
@@ -300,6 +312,14 @@ fn planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize, c
     let (p, [image, channel, row, column]) = (plan.problem(), plan.problem().input_grad_strides);
     let base = n.wrapping_mul(image).wrapping_add(c.wrapping_mul(channel)).wrapping_sub(range.input_grad.start);
     Planes::new(data, base, [p.hi, p.wi], [channel, row, column])
+}
+
+/// Channels that are staged together where gradients of points do not need all of them: as many as keep the staged image of so
+/// many pixels in a cache next to the core.
+fn channels_at_once<A>(pixels: usize) -> usize {
+    const NEAR: usize = 1 << 20;
+    let fit = (NEAR / size_of::<A>().max(1)).checked_div(pixels).unwrap_or(usize::MAX);
+    (fit & !7).max(8)
 }
 
 /// `grid_grad` of an image, in a share's part of the tensor; its channels are x and y.

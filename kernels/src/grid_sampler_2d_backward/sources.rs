@@ -1,5 +1,7 @@
 //! The inputs of a problem, image by image.
 
+use core::ops::Range;
+
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan, Problem};
 
 use super::bicubic::Bicubic;
@@ -80,18 +82,22 @@ impl<'a, T: Element> Sources<'a, T> {
         (first, self.problem().c.saturating_sub(first).min(CHANNEL_BLOCK.get()))
     }
 
-    /// A block of an image's channels, staged in `input` unless that is not read.
-    pub(crate) fn channels_last(&self, n: usize, b: usize, input: &'a [T::Acc]) -> ChannelsLast<'a, T> {
-        let (first, channels) = self.block(b);
-        let pitch = self.plan.pitch();
+    /// Some channels of an image, staged in `input`, `pitch` values a pixel, unless that is not read.
+    pub(crate) fn channels_last(
+        &self,
+        n: usize,
+        channels: Range<usize>,
+        pitch: usize,
+        input: &'a [T::Acc],
+    ) -> ChannelsLast<'a, T> {
         let image = self.window([self.problem().wi.wrapping_mul(pitch), pitch]);
         ChannelsLast {
             level: self.level,
             axes: self.axes(),
             bicubic: self.bicubic(),
             grid: self.grid(n),
-            grad_output: self.grad_output(n, first),
-            channels,
+            grad_output: self.grad_output(n, channels.start),
+            channels: channels.len(),
             pitch,
             input,
             image,

@@ -120,9 +120,11 @@ impl Sizes {
         ((self.rows + 2 * self.margin()) * self.pitch() + TURNED) * self.pixel_bytes()
     }
 
-    /// Rows that are brought in order together.
+    /// Rows that are brought in order together. The last of them may be those of the margin, but none behind it.
     pub(super) fn ordered_rows(&self) -> usize {
-        (ORDERED / (PER_BLOCK * 4 * self.pitch())).clamp(1, self.rows)
+        let most = (ORDERED / (PER_BLOCK * 4 * self.pitch())).clamp(1, self.rows);
+        let fits = |high: &usize| self.rows.next_multiple_of(*high) <= self.rows + self.margin();
+        (1..=most).rev().find(fits).unwrap_or(1)
     }
 
     pub(super) fn ordered_bytes(&self, size: usize) -> usize {

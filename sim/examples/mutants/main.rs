@@ -6,7 +6,7 @@
 //!
 //! ```sh
 //! cargo run -p ubtile-sim --example mutants               # the example programs
-//! cargo run -p ubtile-sim --example mutants -- lowered    # programs of small native plans, at most 100 mutants of a kind
+//! cargo run -p ubtile-sim --example mutants -- lowered    # programs of small plans, native and the vendor's, at most 100 mutants of a kind
 //! ```
 //!
 //! Exit code 1 when a mutant that matters is missed, or a program is not clean.

@@ -130,7 +130,7 @@ impl Lowering<'_> {
             let high = b.min("rows", int(self.high), Expr::from(int(rows)) - row.clone());
             b.tile("columns", |b| {
                 self.columns.load(b, from(row.clone()), [&high, &int(EDGE).into()], pitch);
-                self.columns.turn(b, 0, EDGE);
+                self.columns.turn(b, 0, EDGE, &high);
                 let (edge, others, first) = if left { (pad, 0, pad) } else { (EDGE - 1 - pad, EDGE - pad, 0) };
                 self.columns.fold_columns(b, int(edge), (int(others), pad));
                 self.columns.turn_back(b, first, 0, EDGE);

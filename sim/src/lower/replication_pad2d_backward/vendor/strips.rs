@@ -103,7 +103,7 @@ fn rows(b: &mut Builder, of: &Planes, tile: &Tile, plane: &Expr, at: &At) {
             let edge = Expr::from(int(height - 1 - of.bottom)) - at.first.clone();
             tile.fold_rows(b, edge.clone(), (edge + 1, of.bottom), &columns);
         });
-        tile.turn(b, 0, width.next_multiple_of(EDGE));
+        tile.turn(b, 0, width.next_multiple_of(EDGE), &at.length);
         tile.fold_columns(b, int(of.left), (0, of.left));
         let edge = width - 1 - of.right;
         tile.fold_columns(b, int(edge), (int(edge + 1), of.right));
@@ -126,14 +126,14 @@ fn columns(b: &mut Builder, of: &Planes, tile: &Tile, plane: &Expr, at: &At) {
         let edge = height - 1 - of.bottom;
         tile.fold_rows(b, int(edge), (int(edge + 1), of.bottom), &at.length);
         at.when_first(b, |b| {
-            tile.turn(b, 0, EDGE);
+            tile.turn(b, 0, EDGE, &rows);
             tile.fold_columns(b, int(of.left), (0, of.left));
             // What was folded comes first; from the sixteenth column on, everything stays where it is.
             tile.turn_back(b, of.left, 0, EDGE);
         });
         at.when_last(b, |b| {
             let window = b.round_up("window", at.length.clone(), EDGE) - int(WINDOW);
-            tile.turn(b, window.clone(), WINDOW);
+            tile.turn(b, window.clone(), WINDOW, &rows);
             let edge = at.length.clone() - int(1 + of.right) - window.clone();
             tile.fold_columns(b, edge.clone(), (edge + 1, of.right));
             tile.turn_back(b, 0, window, WINDOW);

@@ -98,21 +98,20 @@ impl Tile {
         }
     }
 
-    /// Turns so many columns from one on, multiples of 16 and of 8.
-    pub(super) fn turn(&self, b: &mut Builder, first: impl Into<Expr>, columns: usize) {
+    /// Turns so many columns from one on, multiples of 16 and of 8, in so many rows.
+    pub(super) fn turn(&self, b: &mut Builder, first: impl Into<Expr>, columns: usize, rows: &Expr) {
         let Some((turned, _)) = self.turned else { return };
         let (row, column, first) = (stride(self.columns * 4), stride(self.rows * 4), first.into());
-        for group in 0..self.rows / EDGE {
-            let (at, to) = (int(group * EDGE).into(), turned.at(int(group * EDGE * 4)));
+        b.repeat("group", (0, rows.clone(), EDGE), None, |b, group| {
             b.transpose(Transpose {
                 element: Element::F32,
-                to: Rows { at: to, row: 1, pair: column, repeat: column * 8 },
-                from: Rows { at: self.at(at, first.clone()), row, pair: 2 * row, repeat: 1 },
+                to: Rows { at: turned.at(group.clone() * 4), row: 1, pair: column, repeat: column * 8 },
+                from: Rows { at: self.at(group, first), row, pair: 2 * row, repeat: 1 },
                 repeats: int(columns / PER_BLOCK).into(),
                 to_high: false,
                 from_high: false,
             });
-        }
+        });
     }
 
     /// Adds some turned columns to another one.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of the guide again with the commands that it names. With `write`, into docs/pictures; without, says which differ
-# from those there, as they do when the model has changed, and fails when one is missing.
+# Makes the pictures of the guide again with the commands that it names. With `write`, into docs/pictures; without, fails when one
+# differs from the one there, as it does when the model has changed, or is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,11 +18,9 @@ take() {
     rm -rf "$made/run"
     if [ "${mode:-}" = write ]; then
         cp "$made/$2" "docs/pictures/$2"
-    elif [ ! -f "docs/pictures/$2" ]; then
-        echo "docs/pictures/$2 is missing: .ci/pictures.sh write" >&2
-        exit 1
     elif ! cmp -s "$made/$2" "docs/pictures/$2"; then
-        echo "docs/pictures/$2 is not what its command makes now: .ci/pictures.sh write"
+        echo "docs/pictures/$2 is missing or not what its command makes now: .ci/pictures.sh write" >&2
+        exit 1
     fi
 }
 mode=${1:-}

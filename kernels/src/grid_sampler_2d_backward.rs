@@ -66,7 +66,7 @@ pub struct Outputs<'a> {
 }
 
 /// The parts of the workspace that a share uses, [`Plan::share_workspace`] of a workspace that is aligned to
-/// [`ALIGN`] bytes.
+/// [`ALIGN`](ubtile_tiling::ALIGN) bytes.
 #[derive(Debug)]
 pub struct ShareMemory<'a> {
     /// The share's own memory.

@@ -1,8 +1,8 @@
 """Counts the instructions of one run of each operator and dtype on emulated machines.
 
-    firmware-costs.py TARGET=IMAGE ...
+    firmware-costs.py TARGET=IMAGE=MACHINE ...
 
-An IMAGE is `costs` of .ci/selftest. Its request (operator, dtype, runs) stands behind a mark in the file and is changed in a copy. The
+An IMAGE is `costs` of .ci/selftest, a MACHINE the command that boots it (machines.sh). Its request (operator, dtype, runs) stands behind a mark in the file and is changed in a copy. The
 emulator executes and logs one instruction at a time; two runs less one run is what a run takes, whatever else the image does.
 Prints a Markdown table: instructions for each element of the first output.
 """
@@ -22,18 +22,6 @@ DTYPES = ["f16", "bf16", "f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool", 
 FLOATS = ["f16", "bf16", "f32", "f64"]
 CASES = [(operator, dtype) for operator, dtypes in enumerate(
     [FLOATS, FLOATS, [*FLOATS, "i8", "i16", "i32", "i64"], [*FLOATS, "c64", "c128"], FLOATS]) for dtype in dtypes]
-SEMIHOSTING = ["-semihosting-config", "enable=on,target=native"]
-MACHINES = {
-    "thumbv7em": ["qemu-system-arm", "-M", "mps2-an386", *SEMIHOSTING],
-    "thumbv7m": ["qemu-system-arm", "-M", "mps2-an386", *SEMIHOSTING],
-    "thumbv8m.main": ["qemu-system-arm", "-M", "mps2-an505", *SEMIHOSTING],
-    "riscv32imac": ["qemu-system-riscv32", "-M", "virt", "-bios", "none", "-serial", "stdio"],
-    "riscv64gc": ["qemu-system-riscv64", "-M", "virt", "-bios", "none", "-serial", "stdio"],
-    "aarch64": ["qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a53", "-semihosting", "-serial", "stdio"],
-    "x86_64": ["qemu-system-x86_64", "-M", "microvm", "-cpu", "max", "-serial", "stdio",
-               "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"],
-}
-
 
 def one_at_a_time(qemu):
     """How this QEMU is told to translate single instructions; the option changed its name with version 8.1."""
@@ -42,18 +30,16 @@ def one_at_a_time(qemu):
     return ["-accel", "tcg,one-insn-per-tb=on"] if (major, minor) >= (8, 1) else ["-singlestep"]
 
 
-def count(target, image, folder, operator, dtype, runs):
+def count(target, image, machine, folder, operator, dtype, runs):
     """Instructions from reset to exit, and the elements that the image says it computed."""
     code = bytearray(image)
     at = code.index(MARK) + len(MARK)
     code[at:at + 12] = struct.pack("<3I", operator, DTYPES.index(dtype), runs)
     path = pathlib.Path(folder) / f"{target}-{operator}-{dtype}-{runs}"
     path.write_bytes(code)
-    machine = MACHINES[target.split("-")[0]]
     read, write = os.pipe()
     with subprocess.Popen(
-        [*machine, *one_at_a_time(machine[0]), "-display", "none", "-monitor", "none", "-no-reboot", "-d", "exec,nochain",
-         "-D", f"/dev/fd/{write}", "-kernel", path], pass_fds=[write], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [*machine, *one_at_a_time(machine[0]), "-d", "exec,nochain", "-D", f"/dev/fd/{write}", "-kernel", path], pass_fds=[write], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT) as process:
         os.close(write)
         lines = 0
@@ -67,17 +53,20 @@ def count(target, image, folder, operator, dtype, runs):
     return lines, int(said)
 
 
-def per_element(target, image, folder, operator, dtype):
+def per_element(target, image, machine, folder, operator, dtype):
     """Instructions of one run for each element of its first output."""
-    (twice, elements), (once, _) = (count(target, image, folder, operator, dtype, runs) for runs in (2, 1))
+    (twice, elements), (once, _) = (count(target, image, machine, folder, operator, dtype, runs) for runs in (2, 1))
     return (twice - once) / elements
 
 
 def main():
-    images = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    images = {}
+    for argument in sys.argv[1:]:
+        target, image, machine = argument.split("=", 2)
+        images[target] = (pathlib.Path(image).read_bytes(), machine.split())
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = {
-            (target, case): pool.submit(per_element, target, pathlib.Path(image).read_bytes(), folder, *case)
+            (target, case): pool.submit(per_element, target, *image, folder, *case)
             for target, image in images.items() for case in CASES
         }
         print("| operator | dtype |" + "".join(f" {target} |" for target in images))

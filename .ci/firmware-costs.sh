@@ -7,6 +7,7 @@
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+. "$here/machines.sh"
 targets=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
     riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
 cross=$("$here/cross-toolchain.sh" "${targets[@]:0:6}")
@@ -80,11 +81,12 @@ by_target() {
 }
 
 instructions() {
-    local target images=()
+    local target images=() machine good
     for target in "${targets[@]}"; do
         say "image for $target"
         (cd "$here/selftest" && "$cross/bin/cargo" build --release --locked --quiet --bin costs --target "$target")
-        images+=("$target=$CARGO_TARGET_DIR/$target/release/costs")
+        machine "$target"
+        images+=("$target=$CARGO_TARGET_DIR/$target/release/costs=${machine[*]}")
     done
     say "counting instructions"
     python3 "$here/firmware-costs.py" "${images[@]}"

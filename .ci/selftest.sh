@@ -8,6 +8,7 @@
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+. "$here/machines.sh"
 all=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
     riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
 targets=("$@")
@@ -29,19 +30,9 @@ build() {
 
 # run TARGET: what the image prints goes to $tmp/output; succeeds if the machine ended with the status for success.
 run() {
-    local image=$CARGO_TARGET_DIR/$1/release/image good=0 status=0 machine
-    case $1 in
-    thumbv7*) machine=(qemu-system-arm -M mps2-an386 -semihosting-config enable=on,target=native) ;;
-    thumbv8m*) machine=(qemu-system-arm -M mps2-an505 -semihosting-config enable=on,target=native) ;;
-    riscv32*) machine=(qemu-system-riscv32 -M virt -bios none -serial stdio) ;;
-    riscv64*) machine=(qemu-system-riscv64 -M virt -bios none -serial stdio) ;;
-    aarch64*) machine=(qemu-system-aarch64 -M virt -cpu cortex-a53 -semihosting -serial stdio) ;;
-    x86_64*)
-        machine=(qemu-system-x86_64 -M microvm -cpu max -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04)
-        good=33
-        ;;
-    esac
-    timeout 120 "${machine[@]}" -display none -monitor none -no-reboot -kernel "$image" \
+    local image=$CARGO_TARGET_DIR/$1/release/image status=0 machine good
+    machine "$1"
+    timeout 120 "${machine[@]}" -kernel "$image" \
         >"$tmp/output" 2>"$tmp/errors" </dev/null || status=$?
     # Semihosting writes to QEMU's stderr.
     case $1 in thumb*) cat "$tmp/errors" >>"$tmp/output" ;; esac

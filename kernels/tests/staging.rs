@@ -17,12 +17,8 @@ use ubtile_tiling::{ALIGN, Dtype, PlanOptions, Staging, TargetSpec, Tensor};
 const FAR: [Layout; 2] = [Layout::ChannelsLast, Layout::Transposed];
 const LIMITED: PlanOptions = PlanOptions { workspace_limit: Some(0), local_bytes: None };
 
-/// Makes the copy share by share, and then `compute` from it.
-fn by_shares(
-    staging: &Staging,
-    mut stage: impl FnMut(usize, ubtile_kernels::ValuesMut<'_>),
-    compute: impl FnOnce(&Data),
-) {
+/// Makes the copy share by share, the last one first.
+fn copy_by_shares(staging: &Staging, mut stage: impl FnMut(usize, ubtile_kernels::ValuesMut<'_>)) -> Data {
     let desc = ubtile_tiling::TensorDesc::contiguous(staging.slot.dtype, staging.slot.shape.as_slice()).unwrap();
     let mut copy = Data::filled(desc, 0x5a);
     let size = staging.plane() * staging.slot.dtype.size();
@@ -31,7 +27,7 @@ fn by_shares(
         let part = &mut copy.bytes_mut()[planes.start * size..planes.end * size];
         stage(share, ubtile_kernels::ValuesMut::from_bytes(staging.slot.dtype, part).unwrap());
     }
-    compute(&copy);
+    copy
 }
 
 #[test]
@@ -67,19 +63,14 @@ fn im2col() {
             assert_eq!(got.bytes(), want.bytes(), "{dtype} {level}");
         }
         let mut got = output(problem.slot(Tensor::Out));
-        by_shares(
-            &staging,
-            |share, copy| stage_share(&copies, 0, share, inputs(), copy).unwrap(),
-            |copy| {
-                for share in 0..copies.block_dim() {
-                    let range = copies.share_range(1, share);
-                    let part = &mut got.bytes_mut()[range.start * dtype.size()..range.end * dtype.size()];
-                    let outputs = Outputs { out: ubtile_kernels::ValuesMut::from_bytes(dtype, part).unwrap() };
-                    let inputs = Inputs { grad_output: values(copy) };
-                    run_share(&copies, Level::detect(), 1, share, inputs, outputs).unwrap();
-                }
-            },
-        );
+        let copy = copy_by_shares(&staging, |share, copy| stage_share(&copies, 0, share, inputs(), copy).unwrap());
+        for share in 0..copies.block_dim() {
+            let range = copies.share_range(1, share);
+            let part = &mut got.bytes_mut()[range.start * dtype.size()..range.end * dtype.size()];
+            let outputs = Outputs { out: ubtile_kernels::ValuesMut::from_bytes(dtype, part).unwrap() };
+            let inputs = Inputs { grad_output: values(&copy) };
+            run_share(&copies, Level::detect(), 1, share, inputs, outputs).unwrap();
+        }
         assert_eq!(got.bytes(), want.bytes(), "{dtype} by shares");
 
         let short = workspace.len() - 1 - (ubtile_tiling::ALIGN - 1);
@@ -166,13 +157,7 @@ fn max_unpool() {
             .stagings()
             .enumerate()
             .map(|(phase, staging)| {
-                let mut made = None;
-                by_shares(
-                    &staging,
-                    |share, copy| stage_share(&all, phase, share, inputs(), copy).unwrap(),
-                    |copy| made = Some(copy.clone()),
-                );
-                made.unwrap()
+                copy_by_shares(&staging, |share, copy| stage_share(&all, phase, share, inputs(), copy).unwrap())
             })
             .collect();
         let mut got = output(problem.slot(Tensor::Out));
@@ -313,13 +298,7 @@ fn grid_sampler_by_shares(
         .stagings()
         .enumerate()
         .map(|(phase, staging)| {
-            let mut made = None;
-            by_shares(
-                &staging,
-                |share, copy| stage_share(plan, phase, share, *inputs, copy).unwrap(),
-                |copy| made = Some(copy.clone()),
-            );
-            made.unwrap()
+            copy_by_shares(&staging, |share, copy| stage_share(plan, phase, share, *inputs, copy).unwrap())
         })
         .collect();
     let inputs = match &copies[..] {

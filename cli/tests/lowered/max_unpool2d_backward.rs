@@ -3,7 +3,7 @@
 use ubtile_sim::lower::LowerError;
 use ubtile_testkit::problems::MaxUnpool;
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
-use ubtile_tiling::{Dtype, Problem};
+use ubtile_tiling::{Dtype, Problem, can_cast};
 
 use crate::both::{At, check, lower};
 
@@ -52,9 +52,31 @@ fn planes_in_slices() {
     }
 }
 
+/// From each dtype to each that the contract converts it to.
 #[test]
-fn a_conversion_is_no_gather() {
-    let spec = MaxUnpool { dtype: Dtype::F32, out_dtype: Dtype::F16, ..MaxUnpool::default() };
-    let lowered = lower(&Problem::MaxUnpool2dBackward(spec.problem()), &At::cores(1)).map(|_| ());
-    assert_eq!(lowered, Err(LowerError::NotLowered("an out of another dtype than grad_output")));
+fn another_dtype_of_out() {
+    let mut rng = Rng::new(33);
+    let pairs = DTYPES.iter().flat_map(|from| DTYPES.iter().map(move |to| (*from, *to)));
+    for (dtype, out_dtype) in pairs.filter(|(from, to)| from != to && can_cast(*from, *to)) {
+        for (soc, at) in [
+            ("Ascend910B1", At::cores(2)),
+            ("Ascend910B1", At::cores(1).tile("tile_cells", 40)),
+            ("Ascend910A", At::cores(1)),
+        ] {
+            let [h, w] = [2 + rng.below(8), 14 + rng.below(30)];
+            let spec = MaxUnpool { dtype, out_dtype, c: 2, h, w, out_h: 2 * h, out_w: w + 3, ..MaxUnpool::default() };
+            let problem = Problem::MaxUnpool2dBackward(spec.problem());
+            let bf16 = [dtype, out_dtype].contains(&Dtype::Bf16);
+            if soc == "Ascend910A" && bf16 {
+                continue;
+            }
+            if out_dtype == Dtype::Bf16 && matches!(dtype, Dtype::I32 | Dtype::I64) {
+                let refused = lower(&problem, &at.on(soc)).map(|_| ());
+                assert_eq!(refused, Err(LowerError::NotLowered("BF16 from integers of 32 and 64 bits")));
+                continue;
+            }
+            let kinds = kinds(&mut rng);
+            check(&problem, &at.on(soc), kinds, rng.next_u64());
+        }
+    }
 }

@@ -19,11 +19,10 @@ mod subjects;
 
 use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use mutate::{Class, Mutant};
 use subjects::Subject;
-use ubtile_sim::exec::{Global, Run};
+use ubtile_sim::exec::Global;
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
@@ -47,8 +46,8 @@ fn main() -> io::Result<ExitCode> {
     let (subjects, most) =
         if lowered { (subjects::lowered(&soc), 100) } else { (subjects::examples(&soc)?, usize::MAX) };
     let mut good = true;
-    println!("| program | changed | mutants | matter | found | found besides | sanitizing / values |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("| program | changed | mutants | matter | found | found besides |");
+    println!("|---|---|---|---|---|---|");
     let mut notes = Vec::new();
     let mut total = (0, 0);
     for subject in &subjects {
@@ -81,7 +80,6 @@ fn judge(subject: &Subject, soc: &Soc, most: usize, notes: &mut Vec<String>, tot
         notes.push(format!("NOT CLEAN {name}: other values in another order"));
         good = false;
     }
-    let cost = cost(program, inputs);
     let mutants = mutate::mutants(program);
     for (class, class_name) in Class::ALL {
         let mutants: Vec<_> = mutants.iter().filter(|mutant| mutant.class == class).collect();
@@ -90,7 +88,7 @@ fn judge(subject: &Subject, soc: &Soc, most: usize, notes: &mut Vec<String>, tot
             good &= one(subject, soc, mutant, &expected, &mut score, notes);
         }
         let Score { made, matter, killed, beyond } = score;
-        println!("| {name} | {class_name} | {made} | {matter} | {killed} | {beyond} | {cost:.1} |");
+        println!("| {name} | {class_name} | {made} | {matter} | {killed} | {beyond} |");
         *total = (total.0 + killed, total.1 + matter);
     }
     good
@@ -128,20 +126,4 @@ fn one(
             known
         }
     }
-}
-
-/// How many times as long as plain values it takes, the best of five of each.
-fn cost(program: &Program, inputs: &Global) -> f64 {
-    let best = |run: &dyn Fn(Global)| {
-        let time = |_| {
-            let global = inputs.clone();
-            let start = Instant::now();
-            run(global);
-            start.elapsed()
-        };
-        (0..5).map(time).min().unwrap_or(Duration::ZERO)
-    };
-    let values = best(&|global| Run::new(program, global).finish().expect("the program runs"));
-    let sanitized = best(&|global| drop(sanitize(program, Some(global))));
-    sanitized.as_secs_f64() / values.as_secs_f64()
 }

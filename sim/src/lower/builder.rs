@@ -1,11 +1,12 @@
 //! Writes a source: code in a row, with loops and conditions around it that are left out where they are known to be needless.
 
+mod scalar_unit;
+
 use super::room::Room;
 use crate::product::Element;
 use crate::program::{
-    Access, Assume, BufferId, Burst, Condition, Content, Expr, Flag, Float, FloatOp, For, Global, Granularity, If,
-    Instruction, IntOp, Load, Local, Node, Pad, Pipe, Place, Read, Reg, Relation, Scalar, Source, Statement, Store,
-    SyncAll, Tile, Transpose, Value, Vector, Write,
+    Access, BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, Load, Local,
+    Node, Pad, Pipe, Reg, Relation, Scalar, Source, Statement, Store, SyncAll, Tile, Transpose, Vector,
 };
 
 /// A source in the making.
@@ -229,45 +230,6 @@ impl Builder {
         self.push(Node::Tile(Tile { name: name.into(), body }));
     }
 
-    /// An operation on whole numbers, at once where both are known.
-    pub(super) fn op(&mut self, name: &str, op: IntOp, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
-        let (a, b) = (a.into(), b.into());
-        match (op, a.as_constant(), b.as_constant()) {
-            (_, Some(a), Some(b)) => op.eval(a, b).into(),
-            (IntOp::Div, None, Some(1)) => a,
-            (IntOp::Mod, None, Some(1)) => 0.into(),
-            (IntOp::Min | IntOp::Max, ..) if a == b => a,
-            _ => {
-                let register = self.register(name, Content::Int);
-                self.emit(Instruction::Let(register, Value::IntOp(op, a, b)));
-                register.into()
-            }
-        }
-    }
-
-    pub(super) fn min(&mut self, name: &str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
-        self.op(name, IntOp::Min, a, b)
-    }
-
-    pub(super) fn max(&mut self, name: &str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
-        self.op(name, IntOp::Max, a, b)
-    }
-
-    /// The quotient, rounded down.
-    pub(super) fn div(&mut self, name: &str, a: impl Into<Expr>, by: usize) -> Expr {
-        self.op(name, IntOp::Div, a, int(by))
-    }
-
-    /// The next multiple.
-    pub(super) fn round_up(&mut self, name: &str, a: impl Into<Expr>, to: usize) -> Expr {
-        self.div(name, a.into() + (int(to) - 1), to) * int(to)
-    }
-
-    /// Keeps a number in a register that code may change.
-    pub(super) fn assign(&mut self, register: Reg, value: impl Into<Expr>) {
-        self.emit(Instruction::Let(register, Value::Int(value.into())));
-    }
-
     pub(super) fn set(&mut self, from: Pipe, to: Pipe, id: impl Into<Expr>) {
         self.emit(Instruction::SetFlag(Flag { from, to, id: id.into() }));
     }
@@ -330,45 +292,6 @@ impl Builder {
             self.pending = Pending::default();
         }
         self.pending.buffers.extend_from_slice(used);
-    }
-
-    /// The scalar unit writes an element of the UB.
-    pub(super) fn write(&mut self, to: Local, element: Element, value: impl Into<Scalar>) {
-        self.emit(Instruction::Write(Write { to: Place::Local(to), element, value: value.into() }));
-    }
-
-    /// The scalar unit reads an element of the UB, in a run without data one of those assumed.
-    pub(super) fn read(&mut self, name: &str, from: Local, element: Element, assume: Assume) -> Expr {
-        let into = self.register(name, Content::Int);
-        self.emit(Instruction::Read(Read { into, element, from: Place::Local(from), assume: Some(assume) }));
-        into.into()
-    }
-
-    /// The scalar unit reads an f32 of the UB; a run without data finds 0.
-    pub(super) fn read_float(&mut self, name: &str, from: Local) -> Float {
-        let into = self.register(name, Content::Float);
-        let assume = Some(Assume { from: 0, to: 1, step: 1 });
-        self.emit(Instruction::Read(Read { into, element: Element::F32, from: Place::Local(from), assume }));
-        Float::Reg(into)
-    }
-
-    /// A product of two floating-point numbers.
-    pub(super) fn product(&mut self, name: &str, a: impl Into<Float>, by: impl Into<Float>) -> Float {
-        let register = self.register(name, Content::Float);
-        self.emit(Instruction::Let(register, Value::FloatOp(FloatOp::Mul, a.into(), by.into())));
-        Float::Reg(register)
-    }
-
-    /// A register for floating-point numbers that code may change.
-    pub(super) fn float_register(&mut self, name: &str) -> Reg {
-        self.register(name, Content::Float)
-    }
-
-    /// A whole number as a floating-point one.
-    pub(super) fn float(&mut self, name: &str, value: impl Into<Expr>) -> Float {
-        let register = self.register(name, Content::Float);
-        self.emit(Instruction::Let(register, Value::FromInt(value.into())));
-        Float::Reg(register)
     }
 }
 

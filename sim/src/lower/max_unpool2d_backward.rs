@@ -2,8 +2,9 @@
 //!
 //! A plane of `grad_output` lies in the UB as a table; a run's indices become byte offsets, and a gather picks the elements. A table of
 //! a slice has a zero in front and behind, where indices of other slices are sent, so that the bits of all slices are put together
-//! by `or`. The gather instruction takes 16 and 32 bits: 8-bit elements become F16 and back, which is exact, and 64-bit elements are two.
+//! by `or`.
 
+mod path;
 mod table;
 
 use ubtile_tiling::max_unpool2d_backward::Plan;
@@ -17,70 +18,16 @@ use super::{LowerError, element, shares, tensor};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp};
 
+use path::{Path, Way};
 use table::Table;
 
 /// Most elements of a run: behind some thousands, more of them save nothing, and several planes pass through the UB side by side.
 const MOST_ELEMENTS: usize = 4096;
 
-/// How an element is gathered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Width {
-    /// By way of F16.
-    Byte(Element),
-    /// As it is.
-    Lane(Element),
-    /// As two of 32 bits.
-    Pair,
-}
-
-impl Width {
-    const fn of(element: Element) -> Self {
-        match crate::program::size_of(element) {
-            1 => Self::Byte(element),
-            8 => Self::Pair,
-            _ => Self::Lane(super::bits_of(element)),
-        }
-    }
-
-    /// Bytes of an element in the tensors.
-    const fn stored(self) -> usize {
-        match self {
-            Self::Byte(_) => 1,
-            Self::Lane(element) => crate::program::size_of(element) as usize,
-            Self::Pair => 8,
-        }
-    }
-
-    /// Bytes of an element in the table.
-    const fn gathered(self) -> usize {
-        match self {
-            Self::Byte(_) => 2,
-            _ => self.stored(),
-        }
-    }
-
-    /// Lanes of an element.
-    const fn lanes(self) -> usize {
-        match self {
-            Self::Pair => 2,
-            _ => 1,
-        }
-    }
-
-    /// What a lane is.
-    const fn lane(self) -> Element {
-        match self {
-            Self::Byte(_) => Element::F16,
-            Self::Lane(element) => element,
-            Self::Pair => Element::U32,
-        }
-    }
-}
-
 /// Sizes, and what follows from them.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    width: Width,
+    path: Path,
     /// Of an index.
     index: Element,
     /// Elements of a run, and of a slice.
@@ -103,21 +50,22 @@ impl Sizes {
 
     /// Bytes of 32 bits for each lane of a run, and for no fewer than sixteen.
     fn lane_bytes(&self) -> usize {
-        blocks(4 * (self.elements * self.width.lanes()).max(16))
+        blocks(4 * (self.elements * self.path.lanes).max(16))
+    }
+
+    /// Bytes of a run's elements as they are gathered.
+    fn taken_bytes(&self) -> usize {
+        blocks(self.elements * self.path.taken())
     }
 
     fn out_bytes(&self) -> usize {
-        blocks(self.elements * self.width.stored())
+        blocks(self.elements * self.path.stored)
     }
 
     fn bytes(&self) -> usize {
-        let pairs = if self.width == Width::Pair { 3 * self.lane_bytes() } else { 0 };
-        let gathered = blocks(self.elements * self.width.gathered());
-        let parts = match (self.is_sliced(), self.width) {
-            (true, Width::Byte(_)) => 2 * gathered,
-            (true, _) | (false, Width::Byte(_)) => gathered,
-            (false, _) => 0,
-        };
+        let pairs = if self.path.lanes == 2 { 3 * self.lane_bytes() } else { 0 };
+        let part = if self.is_sliced() { self.taken_bytes() } else { 0 };
+        let parts = part + Way::bytes(&self.path, self.elements);
         let run = 2 * self.index_bytes() + 2 * blocks(self.elements * 4) + pairs + parts + 2 * self.out_bytes();
         run + Table::bytes(self)
     }
@@ -134,8 +82,9 @@ struct Lowering {
     positions: BufferId,
     offsets: BufferId,
     pairs: Option<Pairs>,
-    /// What the gather gives, where it is not what is stored; and what a slice adds to it.
-    gathered: Option<BufferId>,
+    /// Where what the gather gives is not what is stored.
+    way: Option<Way>,
+    /// What a slice adds.
     part: Option<BufferId>,
     out: Ring,
 }
@@ -151,16 +100,13 @@ struct Pairs {
 /// The program.
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
-    if problem.dtype != problem.out_dtype {
-        return Err(LowerError::NotLowered("an out of another dtype than grad_output"));
-    }
     let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
     let (plane, all) = (problem.h * problem.w, problem.out_h * problem.out_w);
-    let width = Width::of(element(problem.dtype)?);
+    let path = Path::new(problem.dtype, problem.out_dtype)?;
     let index = element(problem.index_dtype)?;
     let budget = room.local_bytes;
     let most = plane.min(tile("tile_elements")).min(MOST_ELEMENTS);
-    let sizes = Sizes { width, index, elements: most, cells: all.min(tile("tile_cells")), all, tables: 2 };
+    let sizes = Sizes { path, index, elements: most, cells: all.min(tile("tile_cells")), all, tables: 2 };
     let sizes = fit(sizes, budget)?;
 
     let mut b = Builder::new(plan.block_dim(), room);
@@ -189,7 +135,7 @@ fn fit(sizes: Sizes, budget: usize) -> Result<Sizes, LowerError> {
         }
     }
     // A slice ends where a block does, so that the zero behind it is in a block of its own.
-    let block = BLOCK_BYTES / sizes.width.stored();
+    let block = BLOCK_BYTES / sizes.path.loaded;
     let slices = sizes.all.min(sizes.cells).div_ceil(block).min((sizes.all - 1) / block);
     if slices == 0 {
         let smallest = Sizes { elements: 1, tables: 1, ..sizes };
@@ -210,21 +156,23 @@ impl Lowering {
         let loaded = Ring::new(b, ("index", sizes.index_bytes(), 2), field, &[Pipe::Mte2, Pipe::V]);
         let positions = b.buffer("positions", blocks(sizes.elements * 4), 1, field);
         let offsets = b.buffer("offsets", blocks(sizes.elements * 4), 1, field);
-        let pairs = (sizes.width == Width::Pair).then(|| {
+        let pairs = (sizes.path.lanes == 2).then(|| {
             let [twice, half, offsets] =
                 ["twice", "half", "pair_offsets"].map(|name| b.buffer(name, sizes.lane_bytes(), 1, field));
             Pairs { twice, half, offsets }
         });
-        let bytes = blocks(sizes.elements * sizes.width.gathered());
-        let gathered = matches!(sizes.width, Width::Byte(_)).then(|| b.buffer("gathered", bytes, 1, field));
-        let part = sizes.is_sliced().then(|| b.buffer("part", bytes, 1, field));
+        let way = Way::new(b, sizes.path, sizes.elements);
+        let part = sizes.is_sliced().then(|| b.buffer("part", sizes.taken_bytes(), 1, field));
         let out = Ring::new(b, ("run", sizes.out_bytes(), 2), field, &[Pipe::V, Pipe::Mte3]);
-        let lowering = Self { sizes, indices, output, table, loaded, positions, offsets, pairs, gathered, part, out };
+        let lowering = Self { sizes, indices, output, table, loaded, positions, offsets, pairs, way, part, out };
         lowering.table.begin(b);
         lowering.loaded.begin(b);
         lowering.out.begin(b);
         if let Some(pairs) = pairs {
             lowering.begin_pairs(b, pairs);
+        }
+        if let Some(way) = way {
+            way.begin(b, sizes.elements);
         }
         lowering
     }
@@ -272,7 +220,7 @@ impl Lowering {
     }
 
     fn run(&self, b: &mut Builder, plane: &Expr, at: &Expr, elements: &Expr) {
-        let Sizes { width, index, cells, all, .. } = self.sizes;
+        let Sizes { path, index, cells, all, .. } = self.sizes;
         let index_size = crate::program::size_of(index);
         self.loaded.enter(b);
         let bytes = elements.clone() * i64::from(index_size);
@@ -287,9 +235,9 @@ impl Lowering {
         self.loaded.leave(b);
 
         self.out.enter(b);
-        let result = self.gathered.map_or_else(|| self.out.at(0), |gathered| gathered.at(0));
+        let result = self.way.map_or_else(|| self.out.at(0), |way| way.gathered.at(0));
         let offsets = self.offsets.at(0);
-        let size = int(width.gathered());
+        let size = int(path.in_table());
         match self.part {
             None => {
                 let operands = [offsets, positions];
@@ -297,7 +245,7 @@ impl Lowering {
                 self.gather(b, result.clone(), elements);
             }
             Some(part) => {
-                let words = b.div("words", elements.clone() * size + 1, 2);
+                let words = b.div("words", elements.clone() * int(path.taken()) + 1, 2);
                 fill(b, result.clone(), Element::U16, 0, words.clone());
                 b.repeat("cell", (0, int(all), cells), Some("tile_cells"), |b, cell| {
                     let n = b.min("cells", int(cells), Expr::from(int(all)) - cell.clone());
@@ -317,18 +265,18 @@ impl Lowering {
                 });
             }
         }
-        if let (Width::Byte(element), Some(gathered)) = (width, self.gathered) {
-            cast(b, (self.out.at(0), element), (gathered.at(0), Element::F16), elements.clone());
+        if let Some(way) = self.way {
+            way.go(b, self.out.at(0), elements);
         }
         self.out.pass(b, 0);
-        let stored = int(width.stored());
+        let stored = int(path.stored);
         b.store(self.output.at(at.clone() * stored), self.out.at(0), Burst::of(elements.clone() * stored));
         self.out.leave(b);
     }
 
     /// Elements of the table at the offsets.
     fn gather(&self, b: &mut Builder, to: Local, elements: &Expr) {
-        let lanes = elements.clone() * int(self.sizes.width.lanes());
+        let lanes = elements.clone() * int(self.sizes.path.lanes);
         let offsets = match self.pairs {
             None => self.offsets,
             Some(Pairs { twice, half, offsets }) => {
@@ -340,6 +288,6 @@ impl Lowering {
             }
         };
         let operands = [to, self.table.at(), offsets.at(0)];
-        b.vector(Vector::new(VectorOp::Gather(self.sizes.width.lane()), operands).count(lanes));
+        b.vector(Vector::new(VectorOp::Gather(self.sizes.path.lane), operands).count(lanes));
     }
 }

@@ -136,9 +136,9 @@ pub(super) fn fill(b: &mut Builder, to: Local, e: Element, number: impl Into<Sca
 /// The rounding of a conversion of a number that may not fit: to nearest even; where all fit, the one without a name.
 const fn rounding(to: Element, from: Element) -> Rounding {
     match (from, to) {
-        (Element::F32, _) | (Element::F16 | Element::Bf16, Element::I8 | Element::U8 | Element::I16 | Element::I32) => {
-            Rounding::Even
-        }
+        (Element::F32, _)
+        | (Element::F16 | Element::Bf16, Element::I8 | Element::U8 | Element::I16 | Element::I32)
+        | (Element::I16 | Element::I32 | Element::I64, Element::F16 | Element::Bf16 | Element::F32) => Rounding::Even,
         _ => Rounding::Plain,
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! Whatever is not known here stays as it is, and the check of the program names it.
 
+mod conversions;
 mod copies;
 mod permutations;
 mod scalar_unit;

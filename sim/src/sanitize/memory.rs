@@ -115,26 +115,27 @@ pub(super) fn forgive(local: &mut Shadow<Local>, tensors: &mut Tensors, touch: &
 }
 
 #[inline]
-fn visit_range<S: Copy + Default>(
+fn visit_range<S: Copy + Default + PartialEq>(
     shadow: &mut Shadow<S>,
     range: Range<u64>,
     access: Access,
     trouble: &mut Trouble,
     mut one: impl FnMut(&mut S) -> Option<Conflict>,
 ) {
-    shadow.visit(range, access == Access::Write, |base, written, mask, states| {
-        if access != Access::Write && *written & mask != mask && trouble.unwritten.is_none() {
-            trouble.unwritten = Some(base + u64::from((!*written & mask).trailing_zeros()));
+    let first = |base: u64, mask: u32| base + u64::from(mask.trailing_zeros());
+    shadow.visit(range, |base, written, mask, state| {
+        if access != Access::Write && *written & mask != mask {
+            let at = first(base, !*written & mask);
+            trouble.unwritten = Some(trouble.unwritten.map_or(at, |found| found.min(at)));
         }
         if access != Access::Read {
             *written |= mask;
         }
-        for (i, state) in (0..).zip(states) {
-            if let Some(conflict) = one(state) {
-                let to = if conflict.order == Order::Queued { &mut trouble.queued } else { &mut trouble.race };
-                if to.is_none() {
-                    *to = Some((base + u64::from(mask.trailing_zeros()) + i, conflict));
-                }
+        if let Some(conflict) = one(state) {
+            let to = if conflict.order == Order::Queued { &mut trouble.queued } else { &mut trouble.race };
+            let at = first(base, mask);
+            if to.is_none_or(|(found, _)| at < found) {
+                *to = Some((at, conflict));
             }
         }
     });

@@ -25,7 +25,7 @@ impl Conflict {
 }
 
 /// Of a byte of the UB: the last write, and the reads after it, the last one of each pipe.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Local {
     write: Mark,
     reads: [Mark; 4],
@@ -58,7 +58,7 @@ fn worse(a: Option<Conflict>, b: Option<Conflict>) -> Option<Conflict> {
 }
 
 /// A step of some core.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Entry {
     mark: Mark,
     epoch: u32,
@@ -85,7 +85,7 @@ impl Entry {
 
 /// Of a byte of global memory: the last plain write, and additions and reads after it. Of additions and reads there are enough to collide
 /// with whoever comes: the last one of each pipe of at least two cores, if there were so many since all waited for each other.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Global {
     write: Entry,
     adds: [Entry; 2],

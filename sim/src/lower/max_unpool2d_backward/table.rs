@@ -1,6 +1,6 @@
 //! A plane of `grad_output`, or a slice of it, as the gather instruction reads it.
 
-use super::{Sizes, Width};
+use super::Sizes;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, blocks, cast, fill};
@@ -19,15 +19,14 @@ pub(super) struct Table {
 impl Table {
     /// Bytes of local memory.
     pub(super) fn bytes(sizes: &Sizes) -> usize {
-        let wide = if matches!(sizes.width, Width::Byte(_)) { Self::wide_bytes(sizes) } else { 0 };
+        let wide = if sizes.path.widened.is_some() { Self::wide_bytes(sizes) } else { 0 };
         sizes.tables as usize * Self::loaded_bytes(sizes) + wide
     }
 
     pub(super) fn new(b: &mut Builder, sizes: &Sizes, source: TensorId) -> Self {
         let pipes = [Pipe::Mte2, Pipe::V];
         let loaded = Ring::new(b, ("table", Self::loaded_bytes(sizes), sizes.tables), Some("tile_cells"), &pipes);
-        let wide = matches!(sizes.width, Width::Byte(_));
-        let wide = wide.then(|| b.buffer("table_f16", Self::wide_bytes(sizes), 1, Some("tile_cells")));
+        let wide = sizes.path.widened.map(|_| b.buffer("table_f16", Self::wide_bytes(sizes), 1, Some("tile_cells")));
         Self { sizes: *sizes, source, loaded, wide }
     }
 
@@ -53,14 +52,14 @@ impl Table {
 
     /// Loads some cells of a plane.
     pub(super) fn load(&self, b: &mut Builder, plane: &Expr, (cell, cells): (&Expr, &Expr)) {
-        let Sizes { width, all, .. } = self.sizes;
-        let size = int(width.stored());
+        let Sizes { path, all, .. } = self.sizes;
+        let size = int(path.loaded);
         self.loaded.enter(b);
         let from = self.source.at((plane.clone() * int(all) + cell.clone()) * size);
         let front = if self.wide.is_none() { self.front() } else { 0 };
         b.load(self.loaded.at(front), from, Burst::of(cells.clone() * size), None);
         self.loaded.pass(b, 0);
-        if let (Some(wide), Width::Byte(element)) = (self.wide, width) {
+        if let (Some(wide), Some(element)) = (self.wide, path.widened) {
             cast(b, (wide.at(self.front()), Element::F16), (self.loaded.at(0), element), cells.clone());
         }
     }
@@ -85,11 +84,11 @@ impl Table {
     }
 
     fn loaded_bytes(sizes: &Sizes) -> usize {
-        let guards = if matches!(sizes.width, Width::Byte(_)) { 0 } else { Self::guards(sizes) };
-        blocks(sizes.cells * sizes.width.stored()) + guards
+        let guards = if sizes.path.widened.is_some() { 0 } else { Self::guards(sizes) };
+        blocks(sizes.cells * sizes.path.loaded) + guards
     }
 
     fn wide_bytes(sizes: &Sizes) -> usize {
-        blocks(sizes.cells * sizes.width.gathered()) + Self::guards(sizes)
+        blocks(sizes.cells * sizes.path.in_table()) + Self::guards(sizes)
     }
 }

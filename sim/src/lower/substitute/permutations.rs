@@ -1,14 +1,14 @@
 //! Instructions that move elements to other lanes, by the scalar unit.
 
 use super::Substitute;
-use super::scalar_unit::{read, read_float, transport};
+use super::scalar_unit::{further, read, read_float, transport};
 use crate::lower::bits_of;
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
 use crate::product::Element;
 use crate::program::{
-    Expr, Extent, Float, FloatOp, Instruction, Local, Mask, Pattern, Pipe, Place, ReduceOp, Rows, Transpose, Value,
-    Vector, VectorOp, Write, size_of,
+    Expr, Extent, Float, FloatOp, Instruction, Local, Mask, Pattern, Pipe, ReduceOp, Rows, Transpose, Value, Vector,
+    VectorOp, Write, size_of,
 };
 
 /// Rows of a transposition, and elements of one in each row of 32-bit ones.
@@ -20,13 +20,8 @@ impl Substitute<'_> {
         let operands: Vec<_> = vector.operands.iter().map(|operand| operand.at.clone()).collect();
         let Some(count) = elements(&vector) else { return b.emit(Instruction::Vector(vector)) };
         match (vector.op, &*operands) {
-            (VectorOp::Cast { to: Element::I32, from: Element::I64, .. }, [to, from]) => {
-                // The lower half of numbers that fit.
-                self.by_scalar(b, Pipe::V, |_, b| {
-                    b.repeat("k", (0, count, 1), None, |b, k| {
-                        transport(b, further(to, k.clone() * 4), further(from, k * 8), 4);
-                    });
-                });
+            (VectorOp::Cast { to: target, from: source, .. }, [to, from]) => {
+                self.convert(b, (to, target), (from, source), count);
             }
             (VectorOp::Gather(element), [to, table, offsets]) => {
                 let size = size_of(element) as usize;
@@ -134,11 +129,6 @@ impl Substitute<'_> {
             });
         });
     }
-}
-
-/// So many bytes behind an operand.
-fn further(local: &Local, bytes: impl Into<Expr>) -> Place {
-    Place::Local(Local { offset: local.offset.clone() + bytes, ..local.clone() })
 }
 
 /// Elements of an instruction on operands without gaps, from the first one on; `None` of any other.

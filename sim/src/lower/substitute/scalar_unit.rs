@@ -3,7 +3,7 @@
 use super::Substitute;
 use crate::lower::builder::Builder;
 use crate::product::Element;
-use crate::program::{Assume, Content, Expr, Instruction, Pipe, Place, Read, Reg, Write};
+use crate::program::{Assume, Content, Expr, Instruction, Local, Pipe, Place, Read, Reg, Write};
 
 /// What a run without data finds: a program's course does not depend on it.
 const ANYTHING: Assume = Assume { from: 0, to: 1, step: 1 };
@@ -45,4 +45,9 @@ pub(super) fn transport(b: &mut Builder, to: Place, from: Place, size: usize) {
     let element = bits(size);
     let value = read(b, from, element).into();
     b.emit(Instruction::Write(Write { to, element, value }));
+}
+
+/// So many bytes behind an operand.
+pub(super) fn further(local: &Local, bytes: impl Into<Expr>) -> Place {
+    Place::Local(Local { offset: local.offset.clone() + bytes, ..local.clone() })
 }

@@ -5,7 +5,7 @@ use crate::lower::builder::Builder;
 use crate::product::{Element, Rounding};
 use crate::program::{
     BinaryOp, Extent, Instruction, Mask, Operand, Pipe, REPEAT, Relation, ScalarOp, UnaryOp, Vector, VectorOp, lacks,
-    size_of,
+    lacks_vector, size_of,
 };
 
 impl Substitute<'_> {
@@ -22,7 +22,11 @@ impl Substitute<'_> {
             // Without a name, it is the rounding of the core's register: to nearest even.
             VectorOp::Cast { to, from, rounding: Rounding::Even } => {
                 vector.op = VectorOp::Cast { to, from, rounding: Rounding::Plain };
-                b.emit(Instruction::Vector(vector));
+                if lacks_vector(self.soc, vector.op) {
+                    self.permutation(b, vector)
+                } else {
+                    b.emit(Instruction::Vector(vector))
+                }
             }
             VectorOp::Unary(UnaryOp::Copy, element) => b.emit(Instruction::Vector(copy(vector, element))),
             _ => self.permutation(b, vector),

@@ -11,7 +11,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-declare -A runs=([contract]=20000 [plan]=4000 [kernels]=6000 [readers]=20000)
+declare -A lengths=([readers]=4096 [stored_plans]=1024 [c_abi]=1024)
+declare -A runs=([contract]=20000 [plan]=4000 [kernels]=6000 [readers]=20000 [stored_plans]=20000 [c_abi]=6000)
 
 # Whether the descriptions that the targets are fed with are mostly legal, else they test nothing.
 cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -31,8 +32,8 @@ for target in $(cargo fuzz list); do
     fi
     mkdir -p "fuzz/corpus/$target" "fuzz/seeds/$target"
     echo "fuzz: $target, $limit"
-    # A thread that has just ended can look like a leak. Files are longer than descriptions.
-    length=$([ "$target" = readers ] && echo 4096 || echo 512)
+    # A thread that has just ended can look like a leak. Files are longer than descriptions, stored plans a little.
+    length=${lengths[$target]:-512}
     cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- "$limit" -max_len="$length" -len_control=0 \
         -timeout=20 -detect_leaks=0 -verbosity=0 -print_final_stats=1
 done

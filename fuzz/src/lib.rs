@@ -1,5 +1,8 @@
 //! What the fuzz targets share: descriptions, plans and runs of any operator, made of the fuzzer's bytes.
 
+// C takes pointers.
+#[allow(unsafe_code)]
+pub mod c_abi;
 pub mod generate;
 pub mod plan;
 pub mod run;

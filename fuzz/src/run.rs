@@ -7,8 +7,8 @@ use arbitrary::Unstructured;
 use ubtile_kernels::{Level, Parallel, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::reference::Expected;
-use ubtile_testkit::{Data, Fill, bits_equal, compare};
-use ubtile_tiling::{Dtype, Phase, PlanOptions, Staging, TargetSpec, Tensor, TensorDesc};
+use ubtile_testkit::{Data, Fill, Inputs, bits_equal, compare};
+use ubtile_tiling::{Dtype, Phase, PlanOptions, Problem, Staging, TargetSpec, Tensor, TensorDesc};
 
 use crate::plan;
 
@@ -212,6 +212,37 @@ pub fn is_built(result: Result<(), RunError>) -> bool {
     }
 }
 
+/// What the plainest run gives for a problem: each output that it writes.
+///
+/// # Errors
+/// An index of an unpooling that is outside of the plane.
+///
+/// # Panics
+/// If the inputs are another operator's.
+pub fn plainly(problem: &Problem, setup: &Setup, inputs: &Inputs) -> Result<Vec<(Tensor, Data)>, RunError> {
+    const PLANNED: &str = "planned for any machine";
+    let plain = setup.plain();
+    match (problem, inputs) {
+        (Problem::GridSampler2dBackward(p), Inputs::GridSampler2dBackward(inputs)) => {
+            let outputs = grid_sampler_2d_backward::run(p, &plain, inputs).expect(PLANNED);
+            let named = [Tensor::InputGrad, Tensor::GridGrad].into_iter().zip(outputs);
+            Ok(named.filter(|(tensor, _)| p.slot(*tensor).is_some()).collect())
+        }
+        (Problem::MaxUnpool2dBackward(p), Inputs::MaxUnpool2dBackward(inputs)) => {
+            let (result, out) = max_unpool2d_backward::run(p, &plain, inputs).expect(PLANNED);
+            result.map(|()| vec![(Tensor::Out, out)])
+        }
+        (Problem::ReplicationPad2dBackward(p), Inputs::ReplicationPad2dBackward(grad_output)) => {
+            let grad_input = replication_pad2d_backward::run(p, &plain, grad_output).expect(PLANNED);
+            Ok(vec![(Tensor::GradInput, grad_input)])
+        }
+        (Problem::Im2colBackward(p), Inputs::Im2colBackward(grad_output)) => {
+            Ok(vec![(Tensor::Out, im2col_backward::run(p, &plain, grad_output).expect(PLANNED))])
+        }
+        _ => panic!("the inputs of {} are of another operator", problem.operator()),
+    }
+}
+
 /// A result is the one of the plain run, bit by bit, and what the reference expects; nothing lies between its elements.
 pub fn judge(got: &Data, plain: &Data, expected: &Expected) {
     assert!(got.gaps_hold(POISON), "{got:?} is written to between its elements");
@@ -226,7 +257,7 @@ pub fn judge(got: &Data, plain: &Data, expected: &Expected) {
 #[cfg(test)]
 mod tests {
     use ubtile_testkit::{Coordinates, IndexFill, Rng};
-    use ubtile_tiling::{Edition, Operator, Problem};
+    use ubtile_tiling::{Edition, Operator};
 
     use super::*;
     use crate::generate::{Scale, sensible};

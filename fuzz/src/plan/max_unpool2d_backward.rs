@@ -11,9 +11,11 @@ pub fn check(plan: &Plan) {
     // How many cells of its plane each element has met.
     let mut met = Cells::new([1, problem.n * problem.c, problem.h * problem.w]);
     let mut written = Cells::new([1, problem.n * problem.c, problem.h * problem.w]);
+    // Behind the copies, where there are some.
+    let phase = plan.phases().count() - 1;
     for share in 0..plan.block_dim() {
-        let range = plan.share_range(0, share);
-        for tile in plan.tiles(0, share) {
+        let range = plan.share_range(phase, share);
+        for tile in plan.tiles(phase, share) {
             let [first, end] = tile.cells;
             assert!(first < end && end <= cells, "{tile:?} of {cells} cells");
             assert_eq!((tile.accumulates, tile.last), (first > 0, end == cells), "{tile:?}");

@@ -27,7 +27,7 @@ pub fn check(problem: &Problem, setup: &Setup, coordinates: Coordinates) {
 }
 
 /// The gradients of image and grid; one that is not wanted is empty.
-fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]> {
+pub(super) fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let output = |tensor| match problem.slot(tensor) {
         Some(slot) => problems::output(Some(slot)),

@@ -28,7 +28,7 @@ pub fn check(problem: &Problem, setup: &Setup, indices: IndexFill) {
 
 type Tensors = reference::max_unpool2d_backward::Inputs;
 
-fn run(problem: &Problem, setup: &Setup, data: &Tensors) -> Option<(Result<(), RunError>, Data)> {
+pub(super) fn run(problem: &Problem, setup: &Setup, data: &Tensors) -> Option<(Result<(), RunError>, Data)> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut out = problems::output(problem.slot(Tensor::Out));
     let inputs = Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };

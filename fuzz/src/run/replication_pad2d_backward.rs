@@ -17,7 +17,7 @@ pub fn check(problem: &Problem, setup: &Setup) {
     judge(&got, &plain, &reference::replication_pad2d_backward::run(problem, &grad_output));
 }
 
-fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
+pub(super) fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut grad_input = problems::output(problem.slot(Tensor::GradInput));
     let result = match setup.entry {

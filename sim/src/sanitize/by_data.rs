@@ -2,11 +2,47 @@
 
 use std::ops::Range;
 
+use super::shadow::{index, masks};
 use crate::program::{BLOCK, Program, VectorOp, VectorStep, size_of};
 
-/// Adds the pieces that a gather reads from its table, that a scatter writes to it, or that kept elements fill. Those outside of the slot
-/// are left out: the run reports them.
-pub(super) fn pieces(program: &Program, step: &VectorStep, local: &[u8], to: &mut Vec<Range<u64>>) {
+/// Bytes of the UB, by the blocks they are in.
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// Of each block of the UB.
+    masks: Vec<u32>,
+    /// Blocks with any.
+    blocks: Vec<u64>,
+}
+
+impl Pieces {
+    pub(super) fn clear(&mut self) {
+        for block in self.blocks.drain(..) {
+            self.masks[index(block)] = 0;
+        }
+    }
+
+    fn add(&mut self, range: Range<u64>) {
+        for (block, mask) in masks(range) {
+            if self.masks.len() <= index(block) {
+                self.masks.resize(index(block) + 1, 0);
+            }
+            let bytes = &mut self.masks[index(block)];
+            if *bytes == 0 {
+                self.blocks.push(block);
+            }
+            *bytes |= mask;
+        }
+    }
+
+    /// Each block, and which of its bytes.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.blocks.iter().map(|&block| (block, self.masks[index(block)]))
+    }
+}
+
+/// Adds what a gather reads from its table, what a scatter writes to it, or what kept elements fill. Pieces outside of the slot are left
+/// out: the run reports them.
+pub(super) fn pieces(program: &Program, step: &VectorStep, local: &[u8], to: &mut Pieces) {
     let size = size_of(step.op.element());
     match step.op {
         VectorOp::Gather(_) => table(program, step, local, (1, 2), (step.op.lanes(), size), to),
@@ -21,7 +57,7 @@ pub(super) fn pieces(program: &Program, step: &VectorStep, local: &[u8], to: &mu
                 (mask & step.active(repeat)).count_ones()
             });
             let (start, bytes) = (u64::from(step.operands[0].at.address), u64::from(kept.sum::<u32>() * size));
-            to.push(start..start + bytes);
+            to.add(start..start + bytes);
         }
         _ => {}
     }
@@ -34,7 +70,7 @@ fn table(
     local: &[u8],
     (table, offsets): (usize, usize),
     (lanes, bytes): (u32, u32),
-    to: &mut Vec<Range<u64>>,
+    to: &mut Pieces,
 ) {
     let (table, offsets) = (step.operands[table].at, step.operands[offsets].at);
     let end = u64::from(program.slot(table.buffer, table.slot).end);
@@ -45,10 +81,8 @@ fn table(
             let Some(offset) = local.get(at..).and_then(<[u8]>::first_chunk) else { return };
             let start = u64::from(table.address) + u64::from(u32::from_le_bytes(*offset));
             let piece = start..start + u64::from(bytes);
-            match to.last_mut() {
-                _ if piece.end > end => {}
-                Some(last) if last.end == piece.start => last.end = piece.end,
-                _ => to.push(piece),
+            if piece.end <= end {
+                to.add(piece);
             }
         }
     }

@@ -6,8 +6,9 @@ use crate::program::{
     Access, BLOCK, Instruction, Node, Place, Program, Space, Tensor, TensorId, Touch, Transfer, Write, visit,
 };
 
+use super::by_data::Pieces;
 use super::clock::{Now, Order};
-use super::shadow::Shadow;
+use super::shadow::{self, Shadow};
 use super::state::{Conflict, Global, Local};
 
 /// What a touch of a step shows, with the first byte of each.
@@ -19,6 +20,28 @@ pub(super) struct Trouble {
     pub(super) race: Option<(u64, Conflict)>,
     /// It collides with a step of the same queue.
     pub(super) queued: Option<(u64, Conflict)>,
+}
+
+impl Trouble {
+    /// Some bytes of a block, of those that are written, and what they collide with.
+    #[inline]
+    fn note(&mut self, access: Access, base: u64, written: &mut u32, mask: u32, conflict: Option<Conflict>) {
+        let first = |mask: u32| base + u64::from(mask.trailing_zeros());
+        if access != Access::Write && *written & mask != mask {
+            let at = first(!*written & mask);
+            self.unwritten = Some(self.unwritten.map_or(at, |found| found.min(at)));
+        }
+        if access != Access::Read {
+            *written |= mask;
+        }
+        if let Some(conflict) = conflict {
+            let to = if conflict.order == Order::Queued { &mut self.queued } else { &mut self.race };
+            let at = first(mask);
+            if to.is_none_or(|(found, _)| at < found) {
+                *to = Some((at, conflict));
+            }
+        }
+    }
 }
 
 /// The tensors. Those that are given and that nobody writes are left out.
@@ -73,15 +96,30 @@ pub(super) fn touch(local: &mut Shadow<Local>, tensors: &mut Tensors, now: &Now,
     let access = touch.access;
     match touch.space {
         Space::Local(..) => rows(touch, |range| {
-            visit_range(local, range, access, &mut trouble, |state| state.touch(now, access));
+            local.visit(range, |base, written, mask, state| {
+                trouble.note(access, base, written, mask, state.touch(now, access));
+            });
         }),
         Space::Global(tensor) => {
             if let Some(Some(shadow)) = tensors.0.get_mut(usize::from(tensor.0)) {
                 rows(touch, |range| {
-                    visit_range(shadow, range, access, &mut trouble, |state| state.touch(now, access));
+                    shadow.visit(range, |base, written, mask, state| {
+                        trouble.note(access, base, written, mask, state.touch(now, access));
+                    });
                 });
             }
         }
+    }
+    trouble
+}
+
+/// Notes bytes of the UB that a step touches because data say so.
+pub(super) fn touch_pieces(local: &mut Shadow<Local>, now: &Now, access: Access, pieces: &Pieces) -> Trouble {
+    let mut trouble = Trouble::default();
+    for (block, mask) in pieces.blocks() {
+        local.visit_block(block, mask, |written, mask, state| {
+            trouble.note(access, block * shadow::BLOCK, written, mask, state.touch(now, access));
+        });
     }
     trouble
 }
@@ -109,33 +147,6 @@ pub(super) fn forgive(local: &mut Shadow<Local>, tensors: &mut Tensors, touch: &
         Space::Global(tensor) => {
             if let Some(Some(shadow)) = tensors.0.get_mut(usize::from(tensor.0)) {
                 shadow.set_written(range, true);
-            }
-        }
-    });
-}
-
-#[inline]
-fn visit_range<S: Copy + Default + PartialEq>(
-    shadow: &mut Shadow<S>,
-    range: Range<u64>,
-    access: Access,
-    trouble: &mut Trouble,
-    mut one: impl FnMut(&mut S) -> Option<Conflict>,
-) {
-    let first = |base: u64, mask: u32| base + u64::from(mask.trailing_zeros());
-    shadow.visit(range, |base, written, mask, state| {
-        if access != Access::Write && *written & mask != mask {
-            let at = first(base, !*written & mask);
-            trouble.unwritten = Some(trouble.unwritten.map_or(at, |found| found.min(at)));
-        }
-        if access != Access::Read {
-            *written |= mask;
-        }
-        if let Some(conflict) = one(state) {
-            let to = if conflict.order == Order::Queued { &mut trouble.queued } else { &mut trouble.race };
-            let at = first(base, mask);
-            if to.is_none_or(|(found, _)| at < found) {
-                *to = Some((at, conflict));
             }
         }
     });

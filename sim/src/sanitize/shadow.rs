@@ -5,15 +5,26 @@
 
 use std::ops::Range;
 
-const BLOCK: u64 = 32;
+pub(super) const BLOCK: u64 = 32;
 /// Blocks that get a state at once, when one of them is touched for the first time.
 const PAGE: u64 = 128;
+
+/// The blocks of a range, each with which of its bytes are meant, the lowest bit for the first.
+#[inline]
+pub(super) fn masks(range: Range<u64>) -> impl Iterator<Item = (u64, u32)> {
+    let end = if range.is_empty() { 0 } else { range.end.div_ceil(BLOCK) };
+    (range.start / BLOCK..end).map(move |block| {
+        let start = block * BLOCK;
+        let (first, end) = (range.start.max(start) - start, range.end.min(start + BLOCK) - start);
+        (block, u32::MAX >> (BLOCK - (end - first)) << first)
+    })
+}
 
 #[derive(Clone)]
 struct Cell<S> {
     /// Bytes that somebody has written, the lowest bit for the first.
     written: u32,
-    /// Where its groups are, from 1; 0 if it has one state.
+    /// Where its first group is, from 1; 0 if it has one state.
     split: u32,
     state: S,
 }
@@ -26,60 +37,86 @@ pub(super) struct Shadow<S> {
     groups: Groups<S>,
 }
 
-/// The groups of blocks that have several.
+/// The groups of blocks that have several, each block's one behind the other.
 struct Groups<S> {
-    /// Of a block: bytes with their state.
-    splits: Vec<Vec<(u32, S)>>,
-    /// Splits that nobody uses.
+    all: Vec<Group<S>>,
+    /// Those that nobody uses.
     free: Vec<u32>,
 }
 
+#[derive(Clone, Copy)]
+struct Group<S> {
+    bytes: u32,
+    /// Where the block's next group is, from 1.
+    next: u32,
+    state: S,
+}
+
 impl<S: Copy + PartialEq> Groups<S> {
+    /// Another group in front of one; where it is.
+    fn put(&mut self, group: Group<S>) -> u32 {
+        if let Some(at) = self.free.pop() {
+            *self.at(at) = group;
+            return at;
+        }
+        self.all.push(group);
+        u32::try_from(self.all.len()).expect("fewer blocks than 2^32")
+    }
+
+    fn at(&mut self, group: u32) -> &mut Group<S> {
+        &mut self.all[group as usize - 1]
+    }
+
     fn visit(&mut self, cell: &mut Cell<S>, mask: u32, mut visit: impl FnMut(&mut u32, u32, &mut S)) {
         if cell.split == 0 {
-            cell.split = self.free.pop().unwrap_or_else(|| {
-                self.splits.push(Vec::new());
-                u32::try_from(self.splits.len()).expect("fewer blocks than 2^32")
-            });
-            self.splits[cell.split as usize - 1].push((u32::MAX, cell.state));
+            cell.split = self.put(Group { bytes: u32::MAX, next: 0, state: cell.state });
         }
-        let groups = &mut self.splits[cell.split as usize - 1];
-        for i in 0..groups.len() {
-            let (bytes, mut state) = groups[i];
-            if bytes & mask == 0 {
-                continue;
+        let (mut at, mut first) = (cell.split, cell.split);
+        while at != 0 {
+            let Group { bytes, next, mut state } = *self.at(at);
+            if bytes & mask != 0 {
+                visit(&mut cell.written, bytes & mask, &mut state);
+                if bytes & !mask == 0 {
+                    self.at(at).state = state;
+                } else {
+                    self.at(at).bytes = bytes & !mask;
+                    first = self.put(Group { bytes: bytes & mask, next: first, state });
+                }
             }
-            visit(&mut cell.written, bytes & mask, &mut state);
-            if bytes & !mask != 0 {
-                groups[i].0 &= !mask;
-                groups.push((bytes & mask, state));
-            } else {
-                groups[i].1 = state;
-            }
+            at = next;
         }
-        unite(groups);
-        if let [(_, state)] = groups[..] {
+        self.unite(first);
+        let Group { next, state, .. } = *self.at(first);
+        cell.split = first;
+        if next == 0 {
             cell.state = state;
-            groups.clear();
             self.free.push(std::mem::take(&mut cell.split));
         }
     }
-}
 
-/// Makes one of groups of the same state.
-fn unite<S: PartialEq>(groups: &mut Vec<(u32, S)>) {
-    let mut i = 0;
-    while i < groups.len() {
-        for j in (i + 1..groups.len()).rev() {
-            if groups[j].1 == groups[i].1 {
-                groups[i].0 |= groups.swap_remove(j).0;
+    /// Makes one of groups of the same state, from the first of a block.
+    fn unite(&mut self, first: u32) {
+        let mut one = first;
+        while one != 0 {
+            let Group { state, .. } = *self.at(one);
+            let mut before = one;
+            while self.at(before).next != 0 {
+                let other = self.at(before).next;
+                let Group { bytes, next, state: like } = *self.at(other);
+                if like == state {
+                    self.at(one).bytes |= bytes;
+                    self.at(before).next = next;
+                    self.free.push(other);
+                } else {
+                    before = other;
+                }
             }
+            one = self.at(one).next;
         }
-        i += 1;
     }
 }
 
-fn index(at: u64) -> usize {
+pub(super) fn index(at: u64) -> usize {
     usize::try_from(at).expect("a memory that exists")
 }
 
@@ -89,43 +126,47 @@ impl<S: Copy + Default + PartialEq> Shadow<S> {
         let fresh = Cell { written: if written { u32::MAX } else { 0 }, split: 0, state: S::default() };
         let pages = index(bytes.div_ceil(BLOCK * PAGE));
         let pages = std::iter::repeat_with(Box::default).take(pages).collect();
-        Self { bytes, fresh, pages, groups: Groups { splits: Vec::new(), free: Vec::new() } }
+        Self { bytes, fresh, pages, groups: Groups { all: Vec::new(), free: Vec::new() } }
     }
 
-    /// Calls `block` for each block of the range: with its first byte, its cell, and which of its bytes are meant.
+    fn cell(&mut self, block: u64) -> (&mut Cell<S>, &mut Groups<S>) {
+        let page = &mut self.pages[index(block / PAGE)];
+        if page.is_empty() {
+            *page = vec![self.fresh.clone(); index(PAGE)].into();
+        }
+        (&mut page[index(block % PAGE)], &mut self.groups)
+    }
+
+    fn within(&self, range: Range<u64>) -> impl Iterator<Item = (u64, u32)> + use<S> {
+        masks(range.start..range.end.min(self.bytes))
+    }
+
+    /// Calls `visit` for each group of bytes of a block that share a state, of those in the mask: with which bytes of the block are written,
+    /// which are meant, and their state. The groups come in no order.
     #[inline]
-    fn blocks(&mut self, range: Range<u64>, mut block: impl FnMut(&mut Groups<S>, u64, &mut Cell<S>, u32)) {
-        let (mut at, end) = (range.start, range.end.min(self.bytes));
-        while at < end {
-            let number = at / BLOCK;
-            let page = &mut self.pages[index(number / PAGE)];
-            if page.is_empty() {
-                *page = vec![self.fresh.clone(); index(PAGE)].into();
-            }
-            let next = ((number + 1) * BLOCK).min(end);
-            let (first, count) = (index(at % BLOCK), index(next - at));
-            let mask = (u32::MAX >> (32 - count)) << first;
-            block(&mut self.groups, number * BLOCK, &mut page[index(number % PAGE)], mask);
-            at = next;
+    pub(super) fn visit_block(&mut self, block: u64, mask: u32, mut visit: impl FnMut(&mut u32, u32, &mut S)) {
+        let (cell, groups) = self.cell(block);
+        if mask == u32::MAX && cell.split == 0 {
+            visit(&mut cell.written, mask, &mut cell.state);
+        } else {
+            groups.visit(cell, mask, visit);
         }
     }
 
-    /// Calls `visit` for each group of bytes of the range that share a state: with the first byte of their block, which bytes of the block
-    /// are written, which are meant, and their state. Groups of a block come in no order.
+    /// The same of a range, with the first byte of each block.
     #[inline]
     pub(super) fn visit(&mut self, range: Range<u64>, mut visit: impl FnMut(u64, &mut u32, u32, &mut S)) {
-        self.blocks(range, |groups, base, cell, mask| {
-            if mask == u32::MAX && cell.split == 0 {
-                visit(base, &mut cell.written, mask, &mut cell.state);
-            } else {
-                groups.visit(cell, mask, |written, mask, state| visit(base, written, mask, state));
-            }
-        });
+        for (block, mask) in self.within(range) {
+            self.visit_block(block, mask, |written, mask, state| visit(block * BLOCK, written, mask, state));
+        }
     }
 
     /// Makes bytes written, or undefined again.
     pub(super) fn set_written(&mut self, range: Range<u64>, written: bool) {
-        self.blocks(range, |_, _, cell, mask| if written { cell.written |= mask } else { cell.written &= !mask });
+        for (block, mask) in self.within(range) {
+            let cell = self.cell(block).0;
+            if written { cell.written |= mask } else { cell.written &= !mask }
+        }
     }
 
     /// The first byte that nobody has written, and how many there are.

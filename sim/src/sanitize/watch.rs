@@ -1,7 +1,6 @@
 //! Follows a run.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use crate::exec::{self, Progress, Run};
 use crate::program::{
@@ -9,11 +8,11 @@ use crate::program::{
     Touch, Walker,
 };
 
-use super::by_data;
+use super::by_data::{self, Pieces};
 use super::clock::{Clock, Now};
 use super::finding::{Finding, Findings, Kind, Loops, Site};
 use super::flags::Flags;
-use super::memory::{self, Tensors};
+use super::memory::{self, Tensors, Trouble};
 use super::report::report;
 use super::shadow::Shadow;
 use super::state::{Local, QUEUES};
@@ -49,7 +48,7 @@ pub(super) struct Watch<'p> {
     epoch: u32,
     findings: Findings<'p>,
     /// Scratch.
-    pieces: Vec<Range<u64>>,
+    pieces: Pieces,
 }
 
 impl<'p> Watch<'p> {
@@ -69,7 +68,7 @@ impl<'p> Watch<'p> {
             tensors: Tensors::new(program),
             epoch: 0,
             findings: Findings::new(program),
-            pieces: Vec::new(),
+            pieces: Pieces::default(),
         }
     }
 
@@ -183,20 +182,19 @@ impl<'p> Watch<'p> {
             Action::Barrier(Some(_)) => clock.set(pipe, index),
             Action::Barrier(None) => *clock = *count,
             action => action.touches(|touch| {
-                let mut note = |touch: &Touch, known: bool| {
-                    let mut trouble = memory::touch(local, tensors, &now, touch);
-                    trouble.unwritten = trouble.unwritten.filter(|_| known);
-                    report(program, findings, &site, touch, &trouble);
-                };
-                if !touch.by_data {
-                    note(&touch, true);
-                } else if *with_data {
-                    for piece in &*pieces {
-                        note(&of_piece(&touch, piece), true);
+                let trouble = match touch.space {
+                    _ if !touch.by_data => memory::touch(local, tensors, &now, &touch),
+                    _ if *with_data => memory::touch_pieces(local, &now, touch.access, pieces),
+                    // It may be any of them, of which some may not be written.
+                    Space::Local(buffer, slot) => {
+                        let start = u32::try_from(touch.start).unwrap_or(u32::MAX);
+                        let bytes = program.slot(buffer, slot).end.saturating_sub(start);
+                        let anywhere = Touch { bytes, rows: 1, pitch: bytes.into(), ..touch };
+                        Trouble { unwritten: None, ..memory::touch(local, tensors, &now, &anywhere) }
                     }
-                } else if let Space::Local(buffer, slot) = touch.space {
-                    note(&of_piece(&touch, &(touch.start..program.slot(buffer, slot).end.into())), false);
-                }
+                    Space::Global(_) => Trouble::default(),
+                };
+                report(program, findings, &site, &touch, &trouble);
             }),
         }
         if let Action::Transfer(transfer) = &step.action {
@@ -328,17 +326,5 @@ fn reserved(findings: &mut Findings<'_>, flag: FlagAt, site: &Site) {
     if flag.id >= RESERVED {
         let what = || format!("flag {} is one that the vendor's framework keeps for itself", name(flag));
         findings.add(Kind::ReservedFlag, site, None, what);
-    }
-}
-
-fn of_piece(touch: &Touch, piece: &Range<u64>) -> Touch {
-    let bytes = piece.end.saturating_sub(piece.start);
-    Touch {
-        start: piece.start,
-        bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-        rows: 1,
-        pitch: bytes,
-        by_data: false,
-        ..*touch
     }
 }

@@ -1,8 +1,8 @@
 //! Values: what the steps of a program do to memory.
 //!
 //! [`apply`] carries out one step. [`Run`] carries out a program: in program order as far as flags allow ([`Run::finish`]), or in any
-//! order that its pipes could take, one step of one pipe at a time ([`Run::ready`], [`Run::advance`]). A step happens at once: the order
-//! of steps is all that differs between two runs.
+//! order that its pipes could take, one step of one pipe at a time ([`Run::ready`], [`Run::advance`]), or with steps that wait
+//! ([`Run::finish_with`]). A step happens at once: the order of steps is all that differs between two runs.
 //!
 //! Numbers are as everywhere in this project: f16 and bf16 lanes compute in f32 and round once to nearest even, a NaN that arithmetic
 //! makes is the canonical one, casts and copies keep the payload of a NaN, whole numbers wrap, casts to whole numbers saturate and make
@@ -12,6 +12,7 @@
 
 mod apply;
 mod cast;
+mod delays;
 mod float;
 mod integer;
 mod lanes;
@@ -22,5 +23,6 @@ mod reduce;
 mod run;
 
 pub use apply::apply;
+pub use delays::{Delay, Steps};
 pub use memory::{Global, Memory, UNDEFINED};
 pub use run::{Halt, Progress, Run};

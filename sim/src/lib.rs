@@ -9,6 +9,7 @@
 pub mod aclnn;
 pub mod clock;
 pub mod exec;
+pub mod generate;
 pub mod lower;
 pub mod product;
 pub mod program;

@@ -12,7 +12,6 @@
 //! Exit code 1 when a mutant that matters is missed, or a program is not clean.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
-mod mutate;
 mod oracle;
 mod reason;
 mod subjects;
@@ -20,14 +19,14 @@ mod subjects;
 use std::io;
 use std::process::ExitCode;
 
-use mutate::{Class, Mutant};
 use subjects::Subject;
 use ubtile_sim::exec::Global;
+use ubtile_sim::generate::{Change, Mutant, mutants};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
 
-/// Mutants of a class.
+/// Mutants of a kind.
 #[derive(Default)]
 struct Score {
     /// Mutants that are programs.
@@ -64,7 +63,7 @@ fn main() -> io::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Judges at most so many mutants of each class.
+/// Judges at most so many mutants of each kind.
 fn judge(subject: &Subject, soc: &Soc, most: usize, notes: &mut Vec<String>, total: &mut (u32, u32)) -> bool {
     let Subject { name, program, inputs } = subject;
     let expected = oracle::values(program, inputs).expect("the program runs");
@@ -80,15 +79,15 @@ fn judge(subject: &Subject, soc: &Soc, most: usize, notes: &mut Vec<String>, tot
         notes.push(format!("NOT CLEAN {name}: other values in another order"));
         good = false;
     }
-    let mutants = mutate::mutants(program);
-    for (class, class_name) in Class::ALL {
-        let mutants: Vec<_> = mutants.iter().filter(|mutant| mutant.class == class).collect();
+    let mutants = mutants(program);
+    for (change, change_name) in Change::ALL {
+        let mutants: Vec<_> = mutants.iter().filter(|mutant| mutant.change == change).collect();
         let mut score = Score::default();
         for mutant in mutants.iter().step_by(mutants.len().div_ceil(most).max(1)) {
             good &= one(subject, soc, mutant, &expected, &mut score, notes);
         }
         let Score { made, matter, killed, beyond } = score;
-        println!("| {name} | {class_name} | {made} | {matter} | {killed} | {beyond} |");
+        println!("| {name} | {change_name} | {made} | {matter} | {killed} | {beyond} |");
         *total = (total.0 + killed, total.1 + matter);
     }
     good
@@ -108,7 +107,7 @@ fn one(
     let findings = sanitize(&changed, Some(inputs.clone())).unwrap_or_default();
     let sanitizer = findings.iter().any(|finding| !finding.kind.is_warning());
     let values = || oracle::values(&changed, inputs).map_or(true, |values| !oracle::same(program, &values, expected));
-    let found = sanitizer || (mutant.class != Class::Flag && values());
+    let found = sanitizer || (mutant.change != Change::Flag && values());
     let matters = oracle::matters(&changed, inputs, expected);
     score.matter += u32::from(matters);
     score.killed += u32::from(matters && found);

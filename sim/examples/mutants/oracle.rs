@@ -3,7 +3,8 @@
 use bytemuck::cast_slice_mut;
 use half::{bf16, f16};
 use ubtile_sim::exec::{Global, Halt, Run};
-use ubtile_sim::program::{Pipe, Program, TensorId};
+use ubtile_sim::generate::{Choices, delays};
+use ubtile_sim::program::{Program, TensorId};
 use ubtile_tiling::Dtype;
 
 /// Small whole numbers, so that sums are exact in any order; in i32, indices of few rows, some of them negative.
@@ -47,36 +48,12 @@ pub(crate) fn same(program: &Program, a: &Global, b: &Global) -> bool {
     tensors.filter(|(_, tensor)| tensor.role.is_result()).all(|(id, _)| a.tensor(id) == b.tensor(id))
 }
 
-/// Whether results differ from `expected` under some of 32 random delays of the pipes.
+/// Whether results differ from `expected` in some of 32 runs in which random steps wait.
 pub(crate) fn matters(program: &Program, inputs: &Global, expected: &Global) -> bool {
-    (1..=32).any(|seed| delayed(program, inputs, seed).is_none_or(|global| !same(program, &global, expected)))
-}
-
-/// What a program computes when each pipe is as slow as a random number says, and another one from time to time.
-fn delayed(program: &Program, inputs: &Global, seed: u64) -> Option<Global> {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = |below: usize| {
-        // xorshift64*
-        random ^= random >> 12;
-        random ^= random << 25;
-        random ^= random >> 27;
-        (random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % below
-    };
-    let mut run = Run::new(program, inputs.clone());
-    while !run.ended() {
-        let ready = |(core, pipe): &(u32, Pipe)| run.ready(*core, *pipe);
-        let cores = 0..program.source().cores;
-        let ready: Vec<_> = cores.flat_map(|core| Pipe::ALL.map(|(pipe, _)| (core, pipe))).filter(ready).collect();
-        if ready.is_empty() {
-            return None;
-        }
-        let (core, pipe) = ready[next(ready.len())];
-        // Long runs of one pipe are where orders differ.
-        for _ in 0..1 + next(40) {
-            if run.ready(core, pipe) {
-                run.advance(core, pipe).ok()?;
-            }
-        }
-    }
-    Some(run.global().clone())
+    let Ok(steps) = Run::new(program, inputs.clone()).finish_with(&[]) else { return true };
+    (1..=32).any(|seed| {
+        let mut run = Run::new(program, inputs.clone());
+        let delayed = run.finish_with(&delays(&steps, &mut Choices::of_seed(seed)));
+        delayed.is_err() || !same(program, run.global(), expected)
+    })
 }

@@ -1,6 +1,6 @@
 //! Global memory as the cores see it: L2 in front of main memory, both shared.
 
-use crate::program::{Program, Transfer};
+use crate::program::{GlobalAt, Program, Transfer};
 
 use super::costs::Costs;
 use super::l2::{Found, L2};
@@ -142,6 +142,13 @@ impl Memory {
         let last = u64::from(transfer.blocks.saturating_sub(1)).checked_mul(transfer.global_pitch());
         let reach = last.and_then(|last| last.checked_add(transfer.global.offset)?.checked_add(transfer.bytes.into()));
         transfer.blocks == 0 || reach.is_some_and(|reach| reach <= end - first)
+    }
+
+    /// Whether so many bytes from there on are in their tensor.
+    pub(super) fn holds(&self, at: GlobalAt, bytes: u64) -> bool {
+        let tensor = self.tensors.get(usize::from(at.tensor.0));
+        let reach = at.offset.checked_add(bytes);
+        tensor.is_some_and(|(first, end)| reach.is_some_and(|reach| reach <= end - first))
     }
 
     /// One past the last line of a range that begins at `start`.

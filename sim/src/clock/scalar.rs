@@ -1,7 +1,7 @@
 //! The scalar unit of a core: what it does with the steps of the program.
 
 use crate::product::Element;
-use crate::program::{Action, FaultKind, Pipe as Name, PlaceAt, ReadStep, Step, size_of};
+use crate::program::{Action, FaultKind, NodeId, Pipe as Name, PlaceAt, ReadStep, Step, size_of};
 
 use super::core::{Core, Halt, MTE2, MTE3, Shared, State, V};
 use super::flags::index;
@@ -80,13 +80,13 @@ impl Core<'_> {
                 return Ok(true);
             }
             Action::Read(read) => {
-                self.touch((read.from, read.element), false, shared);
+                self.touch((step.node, read.from, read.element), false, shared)?;
                 let bits = self.assumed(read).map_err(|kind| self.fault(step.node, kind))?;
                 self.walker.assign(read, bits);
                 return Ok(true);
             }
             Action::Write(write) => {
-                self.touch((write.to, write.element), true, shared);
+                self.touch((step.node, write.to, write.element), true, shared)?;
                 return Ok(true);
             }
         };
@@ -118,12 +118,23 @@ impl Core<'_> {
     }
 
     /// An access of the scalar unit: to UB directly, to global memory through its cache.
-    fn touch(&mut self, (at, element): (PlaceAt, Element), write: bool, shared: &mut Shared<'_>) {
+    fn touch(
+        &mut self,
+        (node, at, element): (NodeId, PlaceAt, Element),
+        write: bool,
+        shared: &mut Shared<'_>,
+    ) -> Result<(), Halt> {
         let Shared { costs, memory, .. } = shared;
         self.spend(costs.ub_access);
-        let PlaceAt::Global(at) = at else { return };
+        let PlaceAt::Global(at) = at else { return Ok(()) };
+        let bytes = u64::from(size_of(element));
+        if !memory.holds(at, bytes) {
+            let first = at.offset.cast_signed();
+            let end = first.saturating_add(bytes.cast_signed());
+            return Err(self.fault(node, FaultKind::OutsideTensor { tensor: at.tensor, first, end }));
+        }
         let Traffic { read, written, .. } = &mut memory.traffic;
-        *(if write { written } else { read }) += u64::from(size_of(element));
+        *(if write { written } else { read }) += bytes;
         let line = at.offset / costs.cache_line_bytes;
         let tag = (u64::from(at.tensor.0) << 48 | line) + 1;
         self.cache.resize(costs.cache_lines.max(1) as usize, 0);
@@ -134,5 +145,6 @@ impl Core<'_> {
             let latency = costs.load_latency;
             self.now += latency;
         }
+        Ok(())
     }
 }

@@ -268,8 +268,13 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// How many there are.
+    pub(super) const fn cores(&self) -> u32 {
+        self.shared.program.source().cores
+    }
+
     /// Who waits, where.
-    fn waiting(&self) -> Vec<(u32, Pipe, NodeId)> {
+    pub(super) fn waiting(&self) -> Vec<(u32, Pipe, NodeId)> {
         let mut waiting = Vec::new();
         for (number, core) in (0..).zip(&self.cores) {
             waiting.extend(core.held.map(|step| (number, Pipe::S, step.node)));

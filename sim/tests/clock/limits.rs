@@ -91,6 +91,13 @@ fn what_never_happens_is_said() {
     assert_eq!([again(1), again(18), again(19), again(20)], [false, false, false, true]);
     let outside = error("cores 1\ntensor x: f32[64] in\nub a: 512\nload a[0], x[0] bytes 288\n");
     assert!(matches!(outside, ClockError::Halt(Halt::Fault(_))), "{outside}");
+    for scalar in ["let n = read.i32 x[OFFSET] assume 0..1", "write.i32 x[OFFSET], 1"] {
+        let at = |offset: &str| {
+            let text = format!("cores 1\ntensor x: i32[64] inout\n{}\n", scalar.replace("OFFSET", offset));
+            run(&text, &plain(), &Options::default())
+        };
+        assert!(at("252").is_ok() && at("256").unwrap_err().to_string().contains("statement 0"), "{scalar}");
+    }
     let unknown = with(&plain(), &[("vector.add", "unknown")]);
     let error =
         run("cores 1\nub a: 256\nadd.f32 a[0], a[0], a[0] repeat 1\n", &unknown, &Options::default()).unwrap_err();

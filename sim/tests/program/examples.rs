@@ -4,8 +4,9 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use proptest::prelude::*;
 use ubtile_sim::exec::{Global, Run};
+use ubtile_sim::generate::{Choices, delays};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Pipe, Program, TensorId};
+use ubtile_sim::program::{Program, TensorId};
 use ubtile_sim::text::{parse, parse_source, print};
 
 const EXAMPLES: [(&str, &str); 7] = [
@@ -117,31 +118,11 @@ proptest! {
 
     #[test]
     fn values_in_any_order_that_flags_allow(seed in any::<u64>()) {
-        let mut random = seed | 1;
-        let mut next = |below: usize| {
-            // xorshift64*
-            random ^= random >> 12;
-            random ^= random << 25;
-            random ^= random >> 27;
-            (random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % below
-        };
         for (name, _) in EXAMPLES.into_iter().filter(|(name, _)| *name != "gather_rows") {
             let program = program(name);
+            let steps = Run::new(&program, inputs(&program)).finish_with(&[]).unwrap();
             let mut run = Run::new(&program, inputs(&program));
-            while !run.ended() {
-                let mut ready = Vec::new();
-                for core in 0..program.source().cores {
-                    ready.extend(Pipe::ALL.into_iter().filter(|(pipe, _)| run.ready(core, *pipe)).map(|(pipe, _)| (core, pipe)));
-                }
-                prop_assert!(!ready.is_empty(), "{name} cannot go on");
-                let (core, pipe) = ready[next(ready.len())];
-                // Long runs of one pipe are where orders differ.
-                for _ in 0..1 + next(20) {
-                    if run.ready(core, pipe) {
-                        run.advance(core, pipe).unwrap();
-                    }
-                }
-            }
+            run.finish_with(&delays(&steps, &mut Choices::of_seed(seed))).unwrap();
             check(name, run.global());
         }
     }

@@ -2,6 +2,7 @@
 
 mod examples;
 mod order;
+mod random;
 mod text;
 mod values;
 mod vectors;

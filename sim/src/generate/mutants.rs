@@ -1,34 +1,44 @@
 //! Programs that differ from another in one place.
 
-use ubtile_sim::program::{
-    Expr, For, If, Instruction, Limits, Local, Node, NodeId, Place, Program, Source, Statement, SyncAll, Tile, visit,
+use crate::program::{
+    Expr, Flag, For, If, Instruction, Limits, Local, Node, NodeId, Place, Program, Source, Statement, SyncAll, Tile,
+    visit,
 };
-use ubtile_sim::text;
+use crate::text;
 
-/// What was changed.
+/// What a mutant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Change {
+    /// A flag, or all between two pipes.
     Flag,
+    /// The size of a buffer.
     Buffer,
+    /// An address of an instruction.
     Address,
 }
 
-impl Class {
-    pub(crate) const ALL: [(Self, &'static str); 3] =
+impl Change {
+    /// Every kind with its name.
+    pub const ALL: [(Self, &'static str); 3] =
         [(Self::Flag, "flags"), (Self::Buffer, "buffers"), (Self::Address, "addresses")];
 }
 
-/// A program that differs in one place.
-pub(crate) struct Mutant {
-    pub(crate) class: Class,
-    pub(crate) what: String,
-    pub(crate) source: Source,
+/// A program that differs from another in one place.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// What kind of place.
+    pub change: Change,
+    /// The change in words.
+    pub what: String,
+    /// The program, which need not be one that a product can run.
+    pub source: Source,
 }
 
 /// All mutants: each flag dropped, moved by one in both directions, given the next number, and swapped with the next one; all flags
 /// between two pipes dropped; each buffer grown by a block in place and to the end of the UB and one block more; each address shifted by
 /// a block and by an element of four bytes in both directions.
-pub(crate) fn mutants(program: &Program) -> Vec<Mutant> {
+#[must_use]
+pub fn mutants(program: &Program) -> Vec<Mutant> {
     let mut all = flags(program);
     all.extend(buffers(program.source(), program.limits()));
     all.extend(addresses(program));
@@ -47,7 +57,7 @@ fn flags(program: &Program) -> Vec<Mutant> {
     let mut add = |what: String, edit: &mut dyn FnMut(&mut Source) -> bool| {
         let mut source = original.clone();
         if edit(&mut source) {
-            all.push(Mutant { class: Class::Flag, what, source });
+            all.push(Mutant { change: Change::Flag, what, source });
         }
     };
     for (i, (id, _)) in found.iter().enumerate() {
@@ -111,7 +121,7 @@ fn buffers(original: &Source, limits: &Limits) -> Vec<Mutant> {
             let mut source = original.clone();
             source.buffers[i].bytes = bytes;
             let what = format!("{} grown from {} to {bytes} bytes", buffer.name, buffer.bytes);
-            all.push(Mutant { class: Class::Buffer, what, source });
+            all.push(Mutant { change: Change::Buffer, what, source });
         }
     }
     all
@@ -133,14 +143,14 @@ fn addresses(program: &Program) -> Vec<Mutant> {
             });
             let line = text::describe(original, id);
             let what = format!("{}: {line}: address {operand} shifted by {by}", program.locate(id));
-            all.push(Mutant { class: Class::Address, what, source });
+            all.push(Mutant { change: Change::Address, what, source });
         }
     });
     all
 }
 
 /// The offsets of an instruction's operands.
-fn offsets(instruction: &mut Instruction) -> Vec<&mut Expr> {
+pub(super) fn offsets(instruction: &mut Instruction) -> Vec<&mut Expr> {
     fn place(place: &mut Place) -> &mut Expr {
         match place {
             Place::Local(Local { offset, .. }) => offset,
@@ -160,14 +170,14 @@ fn offsets(instruction: &mut Instruction) -> Vec<&mut Expr> {
     }
 }
 
-fn flag(node: &Node) -> Option<&ubtile_sim::program::Flag> {
+fn flag(node: &Node) -> Option<&Flag> {
     match node {
         Node::Do(Statement { instruction: Instruction::SetFlag(flag) | Instruction::WaitFlag(flag), .. }) => Some(flag),
         _ => None,
     }
 }
 
-fn flag_mut(node: &mut Node) -> Option<&mut ubtile_sim::program::Flag> {
+fn flag_mut(node: &mut Node) -> Option<&mut Flag> {
     match node {
         Node::Do(Statement { instruction: Instruction::SetFlag(flag) | Instruction::WaitFlag(flag), .. }) => Some(flag),
         _ => None,
@@ -175,7 +185,7 @@ fn flag_mut(node: &mut Node) -> Option<&mut ubtile_sim::program::Flag> {
 }
 
 /// Calls `edit` with the row that a node is in, and where.
-fn at(body: &mut Vec<Node>, id: NodeId, edit: impl FnOnce(&mut Vec<Node>, usize)) {
+pub(super) fn at(body: &mut Vec<Node>, id: NodeId, edit: impl FnOnce(&mut Vec<Node>, usize)) {
     fn find<'a>(body: &'a mut Vec<Node>, next: &mut u32, id: u32) -> Option<(&'a mut Vec<Node>, usize)> {
         let mut inside = None;
         for i in 0..body.len() {

@@ -86,6 +86,9 @@ pub(crate) fn new_array(values: &[i64]) -> Option<*mut i64> {
 pub(crate) fn mapped(addresses: &Range<usize>) -> bool {
     /// Pages asked about at once.
     const PAGES: usize = 4096;
+    if addresses.is_empty() {
+        return true;
+    }
     // SAFETY: a query without side effects.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096).max(1);
     let mut seen = [0; PAGES];
@@ -145,6 +148,8 @@ mod tests {
         let start = here.as_ptr() as usize;
         assert!(mapped(&(start..start + here.len())));
         assert!(!mapped(&(0..1)));
+        // Nothing can be copied to and from anywhere.
+        assert!(mapped(&(1..1)) && mapped(&(4096..4096)));
         assert!(!mapped(&(64..4096)));
         assert!(!mapped(&(0x5542_0000_0000_1000..0x5542_0000_0000_1001)));
     }

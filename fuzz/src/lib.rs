@@ -2,7 +2,11 @@
 
 // C takes pointers.
 #[allow(unsafe_code)]
+pub mod aclnn;
+#[allow(unsafe_code)]
 pub mod c_abi;
 pub mod generate;
+pub mod native;
 pub mod plan;
+pub mod programs;
 pub mod run;

@@ -5,6 +5,7 @@ use core::num::NonZeroUsize;
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
 use super::rows::{self, Runs};
+use crate::built::COMPLEX;
 use crate::element::Element;
 use crate::simd::{Isa, Real, Vector};
 
@@ -87,7 +88,7 @@ impl Line {
     /// Whether elements have one part. Complex numbers are made of no other than the types that sums are made in.
     #[inline(always)]
     fn is_real<T: Element>(&self) -> bool {
-        size_of::<T>() < size_of::<T::Acc>() || self.parts == 1
+        !COMPLEX || size_of::<T>() < size_of::<T::Acc>() || self.parts == 1
     }
 
     /// A run that nothing folds into.

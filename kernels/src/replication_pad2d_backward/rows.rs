@@ -4,6 +4,7 @@
 //! these positions, which costs twice the time.
 
 use crate::element::Element;
+use crate::level::VECTORS;
 
 /// Runs of rows of more bytes are copied by a call each.
 const LONG: usize = 512;
@@ -39,7 +40,7 @@ fn copy_bytes(source: &[u8], from: Runs, dest: &mut [u8], to: Runs, rows: usize)
     for _ in 0..rows {
         let src = source.get(at..at.wrapping_add(from.count));
         let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
-        if src.len() > LONG {
+        if !VECTORS || src.len() > LONG {
             dst.copy_from_slice(src);
         } else if !(copy_by::<64>(src, dst) || copy_by::<16>(src, dst) || copy_by::<4>(src, dst)) {
             // One or two bytes.
@@ -67,11 +68,12 @@ fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
 /// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
 #[inline(always)]
 pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare.
+    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare, and code is short where there are no vectors.
     match from.count {
-        2 if P == 1 => fold_some::<T, P, 2>(source, from, dest, to, rows),
-        3 if P == 1 => fold_some::<T, P, 3>(source, from, dest, to, rows),
-        4 if P == 1 => fold_some::<T, P, 4>(source, from, dest, to, rows),
+        _ if !VECTORS || P > 1 => fold_some::<T, P, 1>(source, from, dest, to, rows),
+        2 => fold_some::<T, P, 2>(source, from, dest, to, rows),
+        3 => fold_some::<T, P, 3>(source, from, dest, to, rows),
+        4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
         _ => fold_some::<T, P, 1>(source, from, dest, to, rows),
     }
 }
@@ -106,7 +108,7 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
 /// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
 #[inline(always)]
 pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    if P == 1 && from.count.is_multiple_of(2) {
+    if VECTORS && P == 1 && from.count.is_multiple_of(2) {
         fold_columns::<T, P, 2>(source, from, rows, dest);
     } else {
         fold_columns::<T, P, 1>(source, from, rows, dest);

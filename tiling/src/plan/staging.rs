@@ -11,6 +11,9 @@ use super::shares::at_least_1;
 use super::{Phase, Price, split};
 use crate::{Region, TargetSpec, Tensor, TensorSlot, Workspace};
 
+/// Whether this build makes copies.
+const BUILT: bool = cfg!(feature = "copies");
+
 /// Neighbouring columns that far apart in bytes make a copy pay; nearer ones share enough of a line.
 const FAR: usize = 16;
 
@@ -66,7 +69,7 @@ impl Copies {
         mut bytes: impl FnMut(Self) -> Option<usize>,
     ) -> Self {
         let mut copies = Self::NONE;
-        if !target.capabilities.caches {
+        if !BUILT || !target.capabilities.caches {
             return copies;
         }
         for (i, (tensor, ..)) in TENSORS.into_iter().enumerate() {
@@ -82,7 +85,7 @@ impl Copies {
 
     /// How many there are, each in a phase of its own: the number of the first phase behind them.
     pub(super) fn count(self) -> usize {
-        self.made.into_iter().filter(|&made| made).count()
+        self.made.into_iter().filter(|&made| BUILT && made).count()
     }
 
     /// Whether a tensor is copied.
@@ -91,7 +94,7 @@ impl Copies {
     }
 
     fn copied(self) -> impl Iterator<Item = (Tensor, &'static str, &'static str)> + Clone {
-        TENSORS.into_iter().zip(self.made).filter(|&(_, made)| made).map(|(names, _)| names)
+        TENSORS.into_iter().zip(self.made).filter(|&(_, made)| BUILT && made).map(|(names, _)| names)
     }
 
     /// Their phases, on so many cores.
@@ -140,7 +143,7 @@ impl Copies {
 
     /// What it costs to do without those that would pay.
     pub(super) fn price(self) -> Option<Price> {
-        let pay = self.pays.into_iter().filter(|&pays| pays).count();
+        let pay = self.pays.into_iter().filter(|&pays| BUILT && pays).count();
         (pay > 0).then_some(Price { name: "strided_passes", paid: pay.saturating_sub(self.count()), unlimited: 0 })
     }
 }

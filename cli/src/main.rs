@@ -16,6 +16,7 @@ mod planning;
 mod problem;
 mod program;
 mod progress;
+mod results;
 mod settings;
 mod soc;
 mod tensors;

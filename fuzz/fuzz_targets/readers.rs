@@ -1,5 +1,6 @@
 //! Any bytes as a file of each kind that the command reads: an error in one line, or contents that survive being written and read
-//! again. The first byte tells the kind: `n` npz, `s` safetensors, `t` a product in TOML, `r` a repro file in JSON.
+//! again. The first byte tells the kind: `n` npz, `s` safetensors, `t` a product in TOML, `r` a repro file in JSON, `p` a tile program,
+//! `c` a profiler's list of calls, `j` a result in JSON, `o` the tables of a profiler's folder, each behind a byte 0.
 #![no_main]
 
 // The readers are parts of a binary, which no other crate can name: they are compiled here again. Moving one of them is seen by
@@ -26,6 +27,8 @@ mod cli {
             serde_json::to_vec(&document::Document::new(case)).expect("a document is JSON")
         }
     }
+    pub mod op_summary;
+    pub mod results;
     pub mod tensors;
 }
 
@@ -34,12 +37,15 @@ use std::path::Path;
 
 use cli::error::Error;
 use cli::fuzzing;
+use cli::op_summary::Summary;
+use cli::results::{self, TASK};
 use cli::tensors::{Input, Output, Stored};
 // As the readers name them.
 use cli::{error, files};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use tempfile::TempDir;
 use ubtile_sim::product::Soc;
+use ubtile_sim::text;
 use ubtile_testkit::bits_equal;
 use ubtile_tiling::{Tensor, TensorDesc};
 
@@ -62,6 +68,13 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         [b's', file @ ..] => tensor_file("safetensors", file),
         [b't', file @ ..] => product(file),
         [b'r', file @ ..] => repro(file),
+        [b'p', file @ ..] => program(file),
+        [b'c', file @ ..] => calls(file),
+        [b'j', file @ ..] => result("report.json", &[("report.json", file)]),
+        [b'o', tables @ ..] => {
+            let names = ["OpBasicInfo.csv", "PipeUtilization.csv", "Memory_1.csv"];
+            result("", &names.into_iter().zip(tables.split(|&byte| byte == 0)).collect::<Vec<_>>());
+        }
         _ => return Corpus::Reject,
     }
     Corpus::Keep
@@ -129,5 +142,54 @@ fn repro(bytes: &[u8]) {
     assert_eq!((again.problem, again.way), (case.problem, case.way));
     for ((tensor, a), (_, b)) in again.inputs.tensors().into_iter().zip(case.inputs.tensors()) {
         assert!(bits_equal(a, b).is_ok(), "{tensor} has changed");
+    }
+}
+
+fn program(bytes: &[u8]) {
+    let Ok(written) = std::str::from_utf8(bytes) else { return };
+    match text::parse_source(written) {
+        Ok((source, _)) => {
+            let printed = text::print(&source);
+            let (again, _) = text::parse_source(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert_eq!(again, source, "{printed}");
+            assert_eq!(text::print(&again), printed);
+        }
+        Err(error) => one_line(&error),
+    }
+    // What a product says of it comes with the same places.
+    if let Err(error) = text::parse(written, &Soc::builtin("Ascend910B1").expect("a product of this model")) {
+        one_line(&error);
+    }
+}
+
+fn calls(bytes: &[u8]) {
+    let folder = folder();
+    let path = folder.path().join("op_summary.csv");
+    fs::write(&path, bytes).expect("a file of its own");
+    match Summary::read(&path) {
+        Ok(summary) => {
+            let lines = bytes.iter().filter(|&&byte| matches!(byte, b'\n' | b'\r')).count() + 1;
+            let calls: usize = summary.calls.iter().map(|call| call.count).sum();
+            assert!(calls + summary.skipped_rows <= lines, "{summary:?} of {lines} lines");
+            for call in &summary.calls {
+                match &call.words {
+                    Ok(words) => assert!(!words.is_empty(), "{call:?}"),
+                    Err(problem) => one_line(problem),
+                }
+            }
+        }
+        Err(error) => one_line(&error),
+    }
+}
+
+/// Files of a result in a folder, of which `name` is read.
+fn result(name: &str, files: &[(&str, &[u8])]) {
+    let folder = folder();
+    for (name, bytes) in files {
+        fs::write(folder.path().join(name), bytes).expect("a file of its own");
+    }
+    match results::read(&folder.path().join(name)) {
+        Ok((numbers, _)) => assert!(numbers[TASK] > 0.0, "{numbers:?}"),
+        Err(error) => one_line(&error),
     }
 }

@@ -11,9 +11,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-declare -A lengths=([readers]=4096 [stored_plans]=1024 [c_abi]=1024 [aclnn_sequences]=2048)
+declare -A lengths=([readers]=4096 [stored_plans]=1024 [c_abi]=1024 [aclnn_sequences]=2048 [programs]=2048)
 declare -A runs=([contract]=20000 [plan]=4000 [kernels]=6000 [readers]=20000 [stored_plans]=20000 [c_abi]=6000
-    [aclnn_sequences]=3000 [native_programs]=200)
+    [aclnn_sequences]=3000 [native_programs]=200 [programs]=400)
 
 # Whether the descriptions that the targets are fed with are mostly legal, else they test nothing.
 cargo fmt --manifest-path fuzz/Cargo.toml --check

@@ -29,6 +29,7 @@
 
 mod advice;
 mod banks;
+mod blocks;
 mod copies;
 mod core;
 mod costs;
@@ -39,6 +40,7 @@ mod memory;
 mod observe;
 mod pipe;
 mod profile;
+mod recall;
 mod report;
 mod scalar;
 mod series;
@@ -46,6 +48,7 @@ mod share;
 mod skip;
 mod tick;
 mod vector;
+mod warm;
 
 use std::fmt;
 

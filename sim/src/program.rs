@@ -106,6 +106,7 @@ pub use step::{
     TransposeStep, VectorStep, WriteStep,
 };
 pub use vector::{BLOCK, Extent, Mask, Operand, REPEAT, Rows, Transpose, Vector};
+pub(crate) use walk::Next;
 pub use walk::{LoopState, Walker};
 
 /// A program that a product can run.

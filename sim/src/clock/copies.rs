@@ -2,19 +2,19 @@
 
 use crate::program::{FaultKind, Transfer};
 
-use super::core::{Core, Halt, MTE2, MTE3, Shared};
+use super::core::{Core, MTE2, MTE3, Shared, Stop};
 use super::costs::Costs;
 use super::memory::Begun;
 use super::observe::Accesses;
-use super::pipe::{Head, Queued, Work};
-use super::tick::{PerByte, Tick, mix};
+use super::pipe::Head;
+use super::tick::{PerByte, Tick};
 
 impl Core<'_> {
     /// Begins the transfer at the head of a pipe, whose time has come.
-    pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Stop> {
         let pipe = &mut self.pipes[at];
-        let (Head::Ready { start, begin }, Some(Queued { work: Work::Transfer(transfer), node, .. })) =
-            (pipe.head, pipe.queue.front())
+        let (Head::Ready { start, begin }, Some(entry), Some(transfer)) =
+            (pipe.head, pipe.first(), pipe.transfers.front())
         else {
             return Ok(());
         };
@@ -27,7 +27,7 @@ impl Core<'_> {
                 first,
                 end: first.saturating_add(bytes).saturating_sub(transfer.global_gap.into()),
             };
-            let node = *node;
+            let node = entry.node;
             return Err(self.fault(node, kind));
         }
         let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
@@ -44,7 +44,7 @@ impl Core<'_> {
     }
 
     /// The transfer at the head of a pipe is through main memory.
-    pub(super) fn through(&mut self, load: bool, now: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn through(&mut self, load: bool, now: Tick, shared: &mut Shared<'_>) -> Result<(), Stop> {
         let at = if load { MTE2 } else { MTE3 };
         match self.pipes[at].head {
             Head::Shares { start, ends } => self.end(at, start, ends.max(now), shared),
@@ -52,17 +52,17 @@ impl Core<'_> {
         }
     }
 
-    fn end(&mut self, at: usize, start: Tick, ends: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    fn end(&mut self, at: usize, start: Tick, ends: Tick, shared: &mut Shared<'_>) -> Result<(), Stop> {
         let costs = &*shared.costs;
         let base = if at == MTE2 { costs.load_latency } else { costs.store_latency };
         let copies = &mut self.copies[at - MTE2];
         *copies += 1;
-        let random = mix(self.random ^ ((at as u64) << 60) ^ *copies);
+        let random = self.luck.of_copy(at, *copies);
         let latency = jittered(base, costs.jitter, random);
         let issue = costs.dma_issue;
         let pipe = &mut self.pipes[at];
         pipe.head = Head::Waits;
-        pipe.queue.pop_front();
+        pipe.transfers.pop_front();
         pipe.leave(start);
         pipe.free = start + issue;
         pipe.moved = ends;

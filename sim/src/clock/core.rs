@@ -5,10 +5,11 @@ use crate::program::{Fault, FaultKind, FlagAt, NodeId, Program, Step, Walker};
 use super::costs::Costs;
 use super::flags::Flags;
 use super::memory::Memory;
-use super::observe::{Accesses, Recorder};
+use super::observe::Recorder;
 use super::pipe::{Head, Pipe, Queued, Work};
+use super::scalar::{Cache, Luck, Order};
 use super::skip::Skips;
-use super::tick::{Tick, mix};
+use super::tick::Tick;
 use super::vector::dependence;
 
 /// What a core is doing.
@@ -34,6 +35,24 @@ pub(super) struct ScalarCounts {
     pub(super) synced: Tick,
 }
 
+/// What a core has come to and cannot do yet.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of a core")]
+pub(super) enum Held {
+    /// Something that the scalar unit does itself.
+    Step(Step),
+    /// A pipe's, whose queue is full.
+    Order(Order),
+}
+
+impl Held {
+    const fn node(&self) -> NodeId {
+        match self {
+            Self::Step(Step { node, .. }) | Self::Order(Order { node, .. }) => *node,
+        }
+    }
+}
+
 /// A core.
 #[derive(Debug)]
 pub(super) struct Core<'p> {
@@ -41,16 +60,15 @@ pub(super) struct Core<'p> {
     pub(super) now: Tick,
     pub(super) start: Tick,
     pub(super) state: State,
-    pub(super) held: Option<Step>,
+    pub(super) held: Option<Held>,
     pub(super) pipes: [Pipe; 3],
     pub(super) flags: Flags,
     pub(super) counts: ScalarCounts,
     pub(super) skips: Skips,
-    pub(super) random: u64,
+    pub(super) luck: Luck,
     /// Loads and stores so far.
     pub(super) copies: [u64; 2],
-    /// Lines in the scalar unit's cache, by where they go.
-    pub(super) cache: Vec<u64>,
+    pub(super) cache: Cache,
 }
 
 /// All that the cores share while they run.
@@ -86,6 +104,9 @@ pub enum Halt {
     },
 }
 
+/// The same as it is passed on: it is rare, and what is not is small.
+pub(super) type Stop = Box<Halt>;
+
 pub(super) const V: usize = 0;
 pub(super) const MTE2: usize = 1;
 pub(super) const MTE3: usize = 2;
@@ -107,59 +128,41 @@ impl<'p> Core<'p> {
             flags: Flags::default(),
             counts: ScalarCounts::default(),
             skips,
-            random: mix(mix(seed) ^ u64::from(core)),
+            luck: Luck::of(seed, core),
             copies: [0; 2],
-            cache: Vec::new(),
+            cache: Cache::default(),
         }
     }
 
     /// Goes on until it waits for something that is not its own, or is done.
-    pub(super) fn run(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn run(&mut self, shared: &mut Shared<'_>) -> Result<(), Stop> {
         if self.state != State::Runs {
             return Ok(());
         }
-        if let Some(step) = self.held.take()
-            && !self.goes_on(&step, shared)?
-        {
+        let goes_on = match self.held.take() {
+            None => true,
+            Some(Held::Step(Step { node, action })) => self.goes_on(node, &action, shared)?,
+            Some(Held::Order(order)) => self.hand_over(order, shared)?,
+        };
+        if !goes_on {
             return Ok(());
         }
         while self.state == State::Runs {
-            // A step is large, and not moved about.
-            match &self.walker.step() {
-                Ok(Some(step)) => {
-                    self.counts.steps += 1;
-                    if !self.goes_on(step, shared)? {
-                        return Ok(());
+            let Some(next) = self.walker.fetch() else {
+                if self.pipes.iter().all(Pipe::is_idle) {
+                    if let Some((flag, node)) = self.flags.set_again() {
+                        return Err(self.set_twice(flag, node));
                     }
+                    self.state = State::Ends(self.all_done());
                 }
-                Ok(None) => {
-                    if self.pipes.iter().all(|pipe| pipe.queue.is_empty()) {
-                        if let Some((flag, node)) = self.flags.set_again() {
-                            return Err(self.set_twice(flag, node));
-                        }
-                        self.state = State::Ends(self.all_done());
-                    }
-                    return Ok(());
-                }
-                Err(fault) => return Err(Halt::Fault(*fault)),
+                return Ok(());
+            };
+            self.counts.steps += 1;
+            if !self.next(next, shared)? {
+                return Ok(());
             }
         }
         Ok(())
-    }
-
-    /// Takes a step, or holds it until that is possible; whether it was.
-    #[inline]
-    fn goes_on(&mut self, step: &Step, shared: &mut Shared<'_>) -> Result<bool, Halt> {
-        let before = shared.recorder.is_on().then_some((self.now, shared.memory.traffic));
-        if !self.take(step, shared)? {
-            self.held = Some(*step);
-            return Ok(false);
-        }
-        if let Some((taken, traffic)) = before {
-            let accesses = Accesses::between(&traffic, &shared.memory.traffic);
-            shared.recorder.scalar(self.walker.core(), step, taken, self.now, accesses);
-        }
-        Ok(true)
     }
 
     pub(super) fn all_done(&self) -> Tick {
@@ -173,30 +176,30 @@ impl<'p> Core<'p> {
         self.counts.busy += ticks;
     }
 
-    pub(super) fn fault(&self, node: NodeId, kind: FaultKind) -> Halt {
-        Halt::Fault(Fault { core: self.walker.core(), node, kind })
+    #[cold]
+    pub(super) fn fault(&self, node: NodeId, kind: FaultKind) -> Stop {
+        Halt::Fault(Fault { core: self.walker.core(), node, kind }).into()
     }
 
     /// A wait at `now` takes a flag.
     #[inline]
-    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Halt> {
+    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Stop> {
         self.flags.clear(flag, now).map_err(|node| self.set_twice(flag, node))
     }
 
-    const fn set_twice(&self, flag: FlagAt, node: NodeId) -> Halt {
-        Halt::SetTwice { core: self.walker.core(), node, flag }
+    fn set_twice(&self, flag: FlagAt, node: NodeId) -> Stop {
+        Halt::SetTwice { core: self.walker.core(), node, flag }.into()
     }
 
     /// Lets the pipes go on as far as they can.
-    pub(super) fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn drain(&mut self, shared: &mut Shared<'_>) -> Result<(), Stop> {
         loop {
             let mut set = false;
             for pipe in 0..self.pipes.len() {
-                while let Some(entry) = self.pipes[pipe].queue.front().copied() {
+                while let Some(entry) = self.pipes[pipe].first().copied() {
                     if !self.advance(pipe, &entry, shared, &mut set)? {
                         break;
                     }
-                    self.pipes[pipe].queue.pop_front();
                 }
             }
             if !set {
@@ -206,14 +209,14 @@ impl<'p> Core<'p> {
     }
 
     /// Does what is first on a pipe; whether that was possible yet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance_unseen(
         &mut self,
         at: usize,
         Queued { issued, node, work }: &Queued,
         shared: &mut Shared<'_>,
         set: &mut bool,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, Stop> {
         let pipe = &mut self.pipes[at];
         let (mut start, node) = (pipe.free.max(*issued), *node);
         let costs = &*shared.costs;
@@ -255,7 +258,7 @@ impl<'p> Core<'p> {
             Work::Barrier => {
                 pipe.free = start.max(pipe.done) + if at == V { costs.vector_barrier } else { costs.flag };
             }
-            Work::Transfer(_) => {
+            Work::Transfer => {
                 if pipe.head == Head::Waits {
                     let begin = (start + costs.dma_issue).max(pipe.moved);
                     pipe.head = Head::Ready { start, begin };
@@ -269,7 +272,7 @@ impl<'p> Core<'p> {
     }
 
     /// All cores have come; it goes on then.
-    pub(super) fn synced(&mut self, at: Tick, shared: &mut Shared<'_>) -> Result<(), Halt> {
+    pub(super) fn synced(&mut self, at: Tick, shared: &mut Shared<'_>) -> Result<(), Stop> {
         self.counts.synced += at - self.now;
         shared.recorder.synced(self.walker.core(), self.now, at);
         self.now = at;
@@ -278,10 +281,10 @@ impl<'p> Core<'p> {
     }
 
     /// What it waits for, when nothing can go on any more.
-    pub(super) fn stuck(&self) -> Halt {
+    pub(super) fn stuck(&self) -> Stop {
         let waits = |work: &Work| matches!(work, Work::Wait(_));
-        let heads = self.pipes.iter().filter_map(|pipe| pipe.queue.front());
+        let heads = self.pipes.iter().filter_map(Pipe::first);
         let node = heads.filter(|entry| waits(&entry.work)).map(|entry| entry.node).next();
-        Halt::Stuck { core: self.walker.core(), node: node.or(self.held.map(|step| step.node)) }
+        Halt::Stuck { core: self.walker.core(), node: node.or(self.held.as_ref().map(Held::node)) }.into()
     }
 }

@@ -11,75 +11,121 @@ pub(super) struct Found {
     pub(super) evicted: u64,
 }
 
-const RESIDENT: u8 = 1;
-const DIRTY: u8 = 2;
+impl std::ops::AddAssign for Found {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.evicted += other.evicted;
+    }
+}
+
+/// Marks a line that has to be written back.
+const DIRTY: u32 = 1;
+/// Most lines that marks of 32 bits can tell apart, whatever becomes of the order of their use.
+const MOST_LINES: u32 = 1 << 29;
+/// Accesses after which it is worth to look for those of which nothing is left.
+const MANY: usize = 1 << 16;
 
 /// Lines of L2, the least recently used one first to go; writes stay until then. Lines count through all of global memory.
+///
+/// The order is kept by extents: each access is one, however many lines it is about, and each line knows its last one. An access that
+/// goes on where the one before ended belongs to it.
 #[derive(Debug)]
 pub(super) struct L2 {
     capacity: u64,
     resident: u64,
     dirty: u64,
-    flags: Vec<u8>,
-    /// Neighbours by the time of their last use, where not everything fits. The last entry is both ends.
-    order: Vec<[u32; 2]>,
+    /// Of each line 0 where it is not there, else its last access as in [`mark`], and [`DIRTY`].
+    lines: Vec<u32>,
+    /// First line and one past the last, in the order of time. Lines that were used again later do not count.
+    accesses: Vec<(u32, u32)>,
+    /// The oldest access of which something may be left, and where in it.
+    oldest: usize,
+    from: u32,
+    /// How many accesses there can be until the old ones are looked through.
+    until: usize,
+    many: usize,
+}
+
+/// An access by its place in [`L2::accesses`], of which there are fewer than 2^31.
+const fn mark(access: usize) -> u32 {
+    (access as u32 + 1) << 1
+}
+
+/// How many lines from the first on are like that.
+fn leading(lines: &[u32], like: impl Fn(u32) -> bool) -> usize {
+    // A few at a time, without a branch for each.
+    let (few, _) = lines.as_chunks::<16>();
+    let some =
+        few.iter().take_while(|few| few.iter().fold(0, |sum, line| sum + u32::from(like(*line))) == 16).count() * 16;
+    some + lines[some..].iter().take_while(|line| like(**line)).count()
 }
 
 impl L2 {
-    /// Empty, for `lines` of memory of which `capacity` fit.
-    pub(super) fn new(lines: u32, capacity: u64) -> Self {
-        let order = if u64::from(lines) > capacity { vec![[lines; 2]; lines as usize + 1] } else { Vec::new() };
-        Self { capacity, resident: 0, dirty: 0, flags: vec![0; lines as usize], order }
+    /// Empty, for `lines` of memory of which `capacity` fit. `None` where these are more than can be told apart.
+    pub(super) fn new(lines: u64, capacity: u64) -> Option<Self> {
+        let lines = u32::try_from(lines).ok().filter(|lines| *lines <= MOST_LINES)?;
+        Some(Self::with_order(lines, capacity, MANY))
     }
 
-    fn unlink(&mut self, line: u32) {
-        let [before, after] = self.order[line as usize];
-        self.order[before as usize][1] = after;
-        self.order[after as usize][0] = before;
-    }
-
-    /// Makes a line the last used one.
-    fn append(&mut self, line: u32) {
-        let end = self.flags.len() as u32;
-        let last = self.order[end as usize][0];
-        self.order[line as usize] = [last, end];
-        self.order[last as usize][1] = line;
-        self.order[end as usize][0] = line;
+    fn with_order(lines: u32, capacity: u64, many: usize) -> Self {
+        Self {
+            capacity,
+            resident: 0,
+            dirty: 0,
+            lines: vec![0; lines as usize],
+            accesses: Vec::new(),
+            oldest: 0,
+            from: 0,
+            until: many,
+            many,
+        }
     }
 
     /// Reads or writes the lines from `first` to before `end`. With `allocate`, those that were not there are afterwards.
     pub(super) fn access(&mut self, first: u32, end: u32, write: bool, allocate: bool) -> Found {
-        let mut found = Found::default();
-        let mark = if write { RESIDENT | DIRTY } else { RESIDENT };
-        if self.order.is_empty() {
-            for flags in &mut self.flags[first as usize..end as usize] {
-                let hit = *flags & RESIDENT;
-                found.hits += u64::from(hit);
-                if hit != 0 || allocate {
-                    *flags |= mark;
+        let dirty = if write { DIRTY } else { 0 };
+        if self.lines.len() as u64 <= self.capacity {
+            let mut hits = 0;
+            for line in &mut self.lines[first as usize..end as usize] {
+                hits += u32::from(*line != 0);
+                if *line != 0 || allocate {
+                    *line |= mark(0) | dirty;
                 }
             }
-            found.misses = u64::from(end - first) - found.hits;
-            return found;
+            return Found { hits: hits.into(), misses: (end - first - hits).into(), evicted: 0 };
         }
-        for line in first..end {
-            let flags = self.flags[line as usize];
-            if flags & RESIDENT != 0 {
-                found.hits += 1;
-                self.dirty += u64::from(write && flags & DIRTY == 0);
-                self.flags[line as usize] |= mark;
-                self.unlink(line);
-                self.append(line);
-            } else {
-                found.misses += 1;
-                if allocate && self.capacity > 0 {
-                    found.evicted += u64::from(self.make_room());
-                    self.flags[line as usize] = mark;
-                    self.append(line);
-                    self.resident += 1;
-                    self.dirty += u64::from(write);
+        let mut found = Found::default();
+        let mark = if first < end { self.begin(first, end) } else { 0 };
+        let mut at = first as usize;
+        while at < end as usize {
+            let here = &mut self.lines[at..end as usize];
+            let there = leading(here, |line| line != 0);
+            if there > 0 {
+                let mut unclean = 0;
+                for line in &mut here[..there] {
+                    unclean += *line & DIRTY;
+                    *line = mark | *line & DIRTY | dirty;
                 }
+                found.hits += there as u64;
+                self.dirty += if write { there as u64 - u64::from(unclean) } else { 0 };
+                at += there;
+                continue;
             }
+            let absent = leading(here, |line| line == 0);
+            if !allocate || self.capacity == 0 {
+                found.misses += absent as u64;
+                at += absent;
+                continue;
+            }
+            // Each drives out the oldest, which is none of them while they are no more than there is room for.
+            let some = (absent as u64).min(self.capacity);
+            found.evicted += self.evict((self.resident + some).saturating_sub(self.capacity));
+            self.lines[at..at + some as usize].fill(mark | dirty);
+            self.resident += some;
+            self.dirty += if write { some } else { 0 };
+            found.misses += some;
+            at += some as usize;
         }
         found
     }
@@ -97,21 +143,72 @@ impl L2 {
         }
     }
 
-    /// Evicts the least recently used line where there is no room; whether it had to be written back.
-    fn make_room(&mut self) -> bool {
-        if self.resident < self.capacity {
-            return false;
+    /// An access begins; its mark.
+    fn begin(&mut self, first: u32, end: u32) -> u32 {
+        match self.accesses.last_mut() {
+            Some((_, last)) if *last == first => *last = end,
+            _ => {
+                if self.accesses.len() >= self.until {
+                    self.forget();
+                }
+                self.accesses.push((first, end));
+            }
         }
-        let ends = self.flags.len();
-        let victim = self.order[ends][1];
-        if victim as usize == ends {
-            return false;
+        mark(self.accesses.len() - 1)
+    }
+
+    /// Evicts so many of the least recently used lines, which are there; how many of them had to be written back.
+    fn evict(&mut self, count: u64) -> u64 {
+        let (mut left, mut dirty) = (count, 0);
+        while left > 0 {
+            let Some(&(first, end)) = self.accesses.get(self.oldest) else { break };
+            let from = self.from.max(first);
+            let mark = mark(self.oldest);
+            let lines = &mut self.lines[from as usize..end as usize];
+            let mut seen = 0;
+            while left > 0 && seen < lines.len() {
+                let rest = &mut lines[seen..];
+                let counts =
+                    leading(rest, |line| line & !DIRTY == mark).min(usize::try_from(left).unwrap_or(usize::MAX));
+                dirty += rest[..counts].iter().map(|line| u64::from(line & DIRTY)).sum::<u64>();
+                rest[..counts].fill(0);
+                left -= counts as u64;
+                seen += counts;
+                if left > 0 {
+                    seen += leading(&lines[seen..], |line| line & !DIRTY != mark);
+                }
+            }
+            self.from = from + seen as u32;
+            if left > 0 {
+                self.oldest += 1;
+                self.from = 0;
+            }
         }
-        self.unlink(victim);
-        self.resident -= 1;
-        let dirty = std::mem::take(&mut self.flags[victim as usize]) & DIRTY != 0;
-        self.dirty -= u64::from(dirty);
+        self.resident -= count - left;
+        self.dirty -= dirty;
         dirty
+    }
+
+    /// Leaves of the accesses what still counts, in the same order.
+    fn forget(&mut self) {
+        let mut kept: Vec<(u32, u32)> = Vec::new();
+        for (access, &(first, end)) in self.accesses.iter().enumerate().skip(self.oldest) {
+            let from = if access == self.oldest { self.from.max(first) } else { first };
+            for line in (from..end).filter(|line| self.lines[*line as usize] & !DIRTY == mark(access)) {
+                match kept.last_mut() {
+                    Some((_, end)) if *end == line => *end += 1,
+                    _ => kept.push((line, line + 1)),
+                }
+            }
+        }
+        for (access, &(first, end)) in kept.iter().enumerate() {
+            for line in &mut self.lines[first as usize..end as usize] {
+                *line = mark(access) | *line & DIRTY;
+            }
+        }
+        self.until = kept.len() + kept.len().max(self.many);
+        self.accesses = kept;
+        (self.oldest, self.from) = (0, 0);
     }
 }
 
@@ -123,20 +220,20 @@ mod tests {
 
     #[test]
     fn a_stream_that_does_not_fit_never_hits() {
-        let mut l2 = L2::new(100, 99);
+        let mut l2 = L2::new(100, 99).unwrap();
         for _ in 0..3 {
             for line in 0..100 {
                 assert_eq!(l2.access(line, line + 1, false, true).hits, 0);
             }
         }
-        let mut fits = L2::new(100, 100);
+        let mut fits = L2::new(100, 100).unwrap();
         assert_eq!(fits.access(0, 100, false, true), Found { hits: 0, misses: 100, evicted: 0 });
         assert_eq!(fits.access(0, 100, true, true), Found { hits: 100, misses: 0, evicted: 0 });
     }
 
     #[test]
     fn what_bypasses_leaves_the_rest_there() {
-        let mut l2 = L2::new(10, 4);
+        let mut l2 = L2::new(10, 4).unwrap();
         l2.access(0, 4, true, true);
         assert_eq!(l2.access(4, 10, false, false), Found { hits: 0, misses: 6, evicted: 0 });
         assert_eq!(l2.access(0, 4, false, false).hits, 4);
@@ -146,13 +243,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Against the plainest LRU there is.
+        /// Extents against lines: the plainest LRU there is.
         #[test]
         fn it_is_least_recently_used(
-            capacity in 1usize..12,
-            accesses in proptest::collection::vec((0u32..16, 1u32..5, any::<bool>(), prop::bool::weighted(0.8)), 0..60),
+            capacity in 0usize..30,
+            many in 1usize..12,
+            accesses in proptest::collection::vec((0u32..16, 0u32..9, any::<bool>(), prop::bool::weighted(0.8)), 0..120),
         ) {
-            let mut l2 = L2::new(20, capacity as u64);
+            let mut l2 = L2::with_order(24, capacity as u64, many);
             let mut lines: Vec<(u32, bool)> = Vec::new();
             for (first, count, write, allocate) in accesses {
                 let mut expected = Found::default();
@@ -163,7 +261,7 @@ mod tests {
                         expected.hits += 1;
                     } else {
                         expected.misses += 1;
-                        if allocate {
+                        if allocate && capacity > 0 {
                             if lines.len() == capacity {
                                 expected.evicted += u64::from(lines.remove(0).1);
                             }
@@ -172,6 +270,10 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(l2.access(first, first + count, write, allocate), expected);
+                if capacity < 24 {
+                    let dirty = lines.iter().filter(|(_, dirty)| *dirty).count() as u64;
+                    prop_assert_eq!((l2.resident, l2.dirty), (lines.len() as u64, dirty));
+                }
             }
         }
     }

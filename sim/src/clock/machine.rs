@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 
 use crate::program::{Instruction, Load, Node, Program, Store, visit};
 
-use super::core::{Core, Halt, Shared, State};
+use super::core::{Core, Halt, Shared, State, Stop};
 use super::costs::Costs;
 use super::memory::{Memory, Traffic};
 use super::observe::{Event, Recorder};
 use super::skip::Skips;
 use super::tick::Tick;
+use super::warm;
 
 /// What L2 has when a program starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,10 +80,10 @@ pub(super) fn run<'p>(
     let resident = warm && !bypasses && footprint <= costs.l2_bytes;
     let mut memory = Memory::new(program, costs, resident, adds).ok_or(Failed::TooLarge)?;
     if warm && !resident {
-        once(program, costs, options, &mut memory, None).map_err(Failed::Halt)?;
+        warm::warm(program, costs, options, &mut memory);
         memory.restart();
     }
-    let cores = once(program, costs, options, &mut memory, see).map_err(Failed::Halt)?;
+    let cores = once(program, costs, options, &mut memory, see).map_err(|halt| Failed::Halt(*halt))?;
     Ok(Ran { cores, traffic: memory.traffic, idle: memory.idle() })
 }
 
@@ -92,7 +93,7 @@ fn once<'p>(
     options: &Options,
     memory: &mut Memory,
     see: Option<&mut dyn FnMut(&Event<'_>)>,
-) -> Result<Vec<Core<'p>>, Halt> {
+) -> Result<Vec<Core<'p>>, Stop> {
     let skips = if options.walk_all { Skips::default() } else { Skips::of(program) };
     // The coercion gives it the lifetime of the others.
     let see = see.map(|see| see as &mut dyn FnMut(&Event<'_>));
@@ -107,7 +108,9 @@ fn once<'p>(
         cores.push(core);
     }
     loop {
-        queue.extend(shared.ready.drain(..).map(Reverse));
+        for ready in shared.ready.drain(..) {
+            queue.push(Reverse(ready));
+        }
         let begin = queue.peek().map(|Reverse((at, ..))| *at);
         let end = shared.memory.next();
         match (begin, end) {
@@ -140,7 +143,7 @@ fn once<'p>(
 }
 
 /// Lets all cores go on that wait for each other; whether they did.
-fn sync(cores: &mut [Core<'_>], shared: &mut Shared<'_>) -> Result<bool, Halt> {
+fn sync(cores: &mut [Core<'_>], shared: &mut Shared<'_>) -> Result<bool, Stop> {
     let mut last = 0;
     let mut soft = false;
     for core in &*cores {

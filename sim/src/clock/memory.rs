@@ -2,6 +2,7 @@
 
 use crate::program::{GlobalAt, Program, Transfer};
 
+use super::blocks::Blocks;
 use super::costs::Costs;
 use super::l2::{Found, L2};
 use super::share::Share;
@@ -99,12 +100,12 @@ impl Memory {
             end = first.checked_add(tensor.bytes())?;
             tensors.push((first, end));
         }
-        let lines = u32::try_from(end.div_ceil(costs.line_bytes)).ok()?;
+        let lines = end.div_ceil(costs.line_bytes);
         let capacity = costs.l2_bytes / costs.line_bytes;
-        let granules = if adds { lines as usize } else { 0 };
+        let granules = if adds { usize::try_from(lines).ok()? } else { 0 };
         Some(Self {
             tensors,
-            l2: if resident { None } else { Some(L2::new(lines, capacity)) },
+            l2: if resident { None } else { Some(L2::new(lines, capacity)?) },
             owed: 0,
             line: costs.line_bytes,
             request: costs.request_bytes,
@@ -151,32 +152,36 @@ impl Memory {
         tensor.is_some_and(|(first, end)| reach.is_some_and(|reach| reach <= end - first))
     }
 
-    /// One past the last line of a range that begins at `start`.
-    fn lines(&self, start: u64, bytes: u64) -> (u32, u32) {
-        let (first, end) = (start / self.line, (start + bytes).div_ceil(self.line));
-        // There are no more than 2^32 lines, or there would be no memory.
+    /// Sees a transfer that takes no time; whether it stays in its tensor.
+    pub(super) fn touch(&mut self, transfer: &Transfer) -> bool {
+        let stays = self.contains(transfer);
+        if stays {
+            let blocks = Blocks::of(transfer, self.base(transfer));
+            self.look_up(transfer, &blocks, blocks.pieces(self.line));
+        }
+        stays
+    }
+
+    /// Where a transfer's tensor begins.
+    fn base(&self, transfer: &Transfer) -> u64 {
+        self.tensors.get(usize::from(transfer.global.tensor.0)).map_or(0, |(first, _)| *first)
+    }
+
+    /// The lines of some bytes, from the first to before the last.
+    fn lines(&self, start: u64, end: u64) -> (u32, u32) {
+        let (first, end) = (start / self.line, end.div_ceil(self.line));
+        // There are fewer than 2^32 lines, or there would be no memory.
         (u32::try_from(first).unwrap_or(0), u32::try_from(end).unwrap_or(0))
     }
 
     /// Begins a transfer of `alone`, what its core needs for each byte of a request, and `extra` ticks.
     pub(super) fn begin(&mut self, now: Tick, core: u32, transfer: &Transfer, alone: PerByte, extra: Tick) -> Begun {
-        let base = self.tensors.get(usize::from(transfer.global.tensor.0)).map_or(0, |(first, _)| *first);
-        let (mut blocks, mut bytes) = (u64::from(transfer.blocks), u64::from(transfer.bytes));
-        if transfer.global_gap == 0 {
-            (blocks, bytes) = (blocks.min(1), blocks * bytes);
-        }
-        let (mut volume, mut read, mut written, mut free) = (0, 0, 0, now);
-        for block in 0..blocks {
-            let start = base + transfer.global.offset + block * transfer.global_pitch();
-            volume += ((start + bytes).div_ceil(self.request) - start / self.request) * self.request;
-            let (first, end) = self.lines(start, bytes);
-            let (from, to) = self.look_up(transfer, start, bytes, first, end);
-            read += from;
-            written += to;
-            if transfer.add.is_some() {
-                free = free.max(self.collide(now, first, end));
-            }
-        }
+        let blocks = Blocks::of(transfer, self.base(transfer));
+        let requests = blocks.pieces(self.request);
+        let volume = requests * self.request;
+        let lines = if self.line == self.request { requests } else { blocks.pieces(self.line) };
+        let (read, written) = self.look_up(transfer, &blocks, lines);
+        let free = if transfer.add.is_some() { self.collide(now, &blocks) } else { now };
         let traffic = &mut self.traffic;
         let moved = transfer.moved();
         if transfer.load {
@@ -191,7 +196,7 @@ impl Memory {
         let through = if transfer.add.is_some() { (volume as f64 * self.atomic_factor) as u64 } else { volume };
         traffic.l2 += through;
         self.l2_free = self.l2_free.max(now) + self.through_l2.ticks(through);
-        let extra = extra + self.block * blocks.saturating_sub(1);
+        let extra = extra + self.block * blocks.count().saturating_sub(1);
         let ends = (now + alone.ticks(volume) + extra).max(self.l2_free).max(free);
         if demand == 0 {
             return Begun::Ends(ends);
@@ -221,41 +226,56 @@ impl Memory {
         }
     }
 
-    /// Lines that come from main memory and that go there.
-    fn look_up(&mut self, transfer: &Transfer, start: u64, bytes: u64, first: u32, end: u32) -> (u64, u64) {
+    /// Lines that come from main memory and that go there, when blocks ask for so many.
+    fn look_up(&mut self, transfer: &Transfer, blocks: &Blocks, lines: u64) -> (u64, u64) {
         let Some(l2) = &mut self.l2 else {
-            self.traffic.hits += u64::from(end - first);
+            self.traffic.hits += lines;
             return (0, 0);
         };
         let allocate = !transfer.bypass;
+        let (mut read, mut written, mut allocated) = (0, 0, 0);
+        let mut all = Found::default();
         if transfer.load {
-            let Found { hits, misses, evicted } = l2.access(first, end, false, allocate);
-            self.traffic.hits += hits;
-            self.traffic.misses += misses;
-            return (misses, self.write_back(if allocate { misses } else { 0 }, evicted));
-        }
-        // Of a line that is not there and not wholly written, the rest is fetched.
-        let (mut read, mut written, mut allocated, mut displaced) = (0, 0, 0, 0);
-        let whole = (start.div_ceil(self.line), (start + bytes) / self.line);
-        let pieces = if whole.0 > whole.1 {
-            [(first, end, true), (end, end, false), (end, end, false)]
+            match blocks.extent(self.line) {
+                // A line of two blocks is there when the second one asks for it.
+                Some((first, end)) if allocate && l2.capacity() > 0 => {
+                    all = l2.access(first as u32, end as u32, false, true);
+                    all.hits += lines - (end - first);
+                }
+                _ => {
+                    for (start, end) in blocks.each() {
+                        let (first, end) = (start / self.line, end.div_ceil(self.line));
+                        all += l2.access(first as u32, end as u32, false, allocate);
+                    }
+                }
+            }
+            read = all.misses;
+            allocated = if allocate { all.misses } else { 0 };
         } else {
-            let (from, to) = (whole.0 as u32, whole.1 as u32);
-            [(first, from, true), (from, to, false), (to, end, true)]
-        };
-        for (from, to, partly) in pieces {
-            let Found { hits, misses, evicted } = l2.access(from, to, true, allocate);
-            self.traffic.hits += hits;
-            self.traffic.misses += misses;
-            displaced += evicted;
-            if allocate {
-                allocated += misses;
-                read += if partly { misses } else { 0 };
-            } else {
-                written += misses;
+            for (start, end) in blocks.each() {
+                // Of a line that is not there and not wholly written, the rest is fetched.
+                let whole = (start.div_ceil(self.line), end / self.line);
+                let (first, end) = (start / self.line, end.div_ceil(self.line));
+                let pieces = if whole.0 > whole.1 {
+                    [(first, end, true), (end, end, false), (end, end, false)]
+                } else {
+                    [(first, whole.0, true), (whole.0, whole.1, false), (whole.1, end, true)]
+                };
+                for (from, to, partly) in pieces {
+                    let found = l2.access(from as u32, to as u32, true, allocate);
+                    all += found;
+                    if allocate {
+                        allocated += found.misses;
+                        read += if partly { found.misses } else { 0 };
+                    } else {
+                        written += found.misses;
+                    }
+                }
             }
         }
-        (read, written + self.write_back(allocated, displaced))
+        self.traffic.hits += all.hits;
+        self.traffic.misses += all.misses;
+        (read, written + self.write_back(allocated, all.evicted))
     }
 
     /// Lines that a transfer has to see written back for the room that it took. L2 evicts set by set, not in the order of time: whoever
@@ -270,18 +290,21 @@ impl Memory {
         now
     }
 
-    /// When the last of some granules can be added to.
-    fn collide(&mut self, now: Tick, first: u32, end: u32) -> Tick {
+    /// When the last granule of some blocks can be added to.
+    fn collide(&mut self, now: Tick, blocks: &Blocks) -> Tick {
         let mut last = now;
-        let range = self.granules.get_mut(first as usize..end as usize);
-        for free in range.into_iter().flatten() {
-            let at = now.max(*free);
-            if at > now {
-                self.traffic.collisions += 1;
-                self.traffic.collided += at - now;
+        for (start, end) in blocks.each() {
+            let (first, end) = self.lines(start, end);
+            let range = self.granules.get_mut(first as usize..end as usize);
+            for free in range.into_iter().flatten() {
+                let at = now.max(*free);
+                if at > now {
+                    self.traffic.collisions += 1;
+                    self.traffic.collided += at - now;
+                }
+                *free = at + self.granule;
+                last = last.max(at);
             }
-            *free = at + self.granule;
-            last = last.max(at);
         }
         last
     }
@@ -289,7 +312,7 @@ impl Memory {
     /// An access of a scalar unit's cache. L2 sees it; its few bytes do not slow others down.
     pub(super) fn cache_line(&mut self, tensor: usize, offset: u64, bytes: u64, write: bool) {
         let base = self.tensors.get(tensor).map_or(0, |(first, _)| *first);
-        let (first, end) = self.lines(base + offset, bytes);
+        let (first, end) = self.lines(base + offset, base + offset + bytes);
         if let Some(l2) = &mut self.l2 {
             let Found { hits, misses, evicted } = l2.access(first, end, write, true);
             self.owed += evicted;

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::program::{Action, Pipe as Name, Step};
+use crate::program::{Action, NodeId, Pipe as Name, Step};
 
-use super::core::{Core, Halt, Shared, V};
+use super::core::{Core, Shared, Stop, V};
+use super::flags::index;
 use super::memory::Traffic;
 use super::pipe::{Queued, Work};
 use super::tick::Tick;
@@ -88,7 +89,7 @@ impl fmt::Debug for Recorder<'_> {
 }
 
 /// The lane of the scalar unit, behind those of the pipes.
-const SCALAR: usize = 3;
+const SCALAR: usize = index(Name::S);
 
 impl<'r> Recorder<'r> {
     pub(super) fn new(cores: u32, see: Option<See<'r>>) -> Self {
@@ -101,12 +102,14 @@ impl<'r> Recorder<'r> {
         self.see.is_some()
     }
 
-    /// The scalar unit hands over an instruction.
-    #[inline]
-    pub(super) fn issue(&mut self, core: u32, pipe: usize, step: &Step) {
-        if self.is_on() {
-            self.lanes[core as usize][pipe].steps.push_back(*step);
-        }
+    /// The scalar unit hands over an instruction, or begins one of its own.
+    fn issue(&mut self, core: u32, step: &Step) {
+        self.lanes[core as usize][index(step.action.pipe())].steps.push_back(*step);
+    }
+
+    /// The scalar unit could not do what it began.
+    fn withdraw(&mut self, core: u32) {
+        self.lanes[core as usize][SCALAR].steps.pop_back();
     }
 
     /// The transfer at the head of a pipe has begun.
@@ -127,19 +130,6 @@ impl<'r> Recorder<'r> {
         see(&Event { core, step: &step, taken, start, end: lane.end, conflicts, accesses });
     }
 
-    /// The scalar unit did something itself.
-    pub(super) fn scalar(&mut self, core: u32, step: &Step, taken: Tick, end: Tick, accesses: Accesses) {
-        if step.action.pipe() != Name::S {
-            return;
-        }
-        self.issue(core, SCALAR, step);
-        // Until all cores have come, it is not over.
-        if !matches!(step.action, Action::SyncAll(_)) {
-            self.begun(core, SCALAR, accesses);
-            self.over(core, SCALAR, taken, end, 0);
-        }
-    }
-
     /// All cores have come to a barrier.
     pub(super) fn synced(&mut self, core: u32, since: Tick, end: Tick) {
         self.over(core, SCALAR, since, end, 0);
@@ -147,18 +137,48 @@ impl<'r> Recorder<'r> {
 }
 
 impl Core<'_> {
-    /// Does what is first on a pipe, and says so.
-    #[inline]
+    /// An action begins; when that was, and what the memory had done by then.
+    pub(super) fn begin_seen(&self, node: NodeId, action: &Action, shared: &mut Shared<'_>) -> (Tick, Traffic) {
+        shared.recorder.issue(self.walker.core(), &Step { node, action: *action });
+        (self.now, shared.memory.traffic)
+    }
+
+    /// An action of the scalar unit is over, or could not begin yet.
+    pub(super) fn end_seen(&self, action: &Action, since: (Tick, Traffic), taken: bool, shared: &mut Shared<'_>) {
+        let core = self.walker.core();
+        if !taken {
+            shared.recorder.withdraw(core);
+        } else if !matches!(action, Action::SyncAll(_)) {
+            // A barrier of all cores is not over until all have come.
+            shared.recorder.begun(core, SCALAR, Accesses::between(&since.1, &shared.memory.traffic));
+            shared.recorder.over(core, SCALAR, since.0, self.now, 0);
+        }
+    }
+
+    /// Does what is first on a pipe, and says so if somebody wants to know.
+    #[inline(always)]
     pub(super) fn advance(
         &mut self,
         at: usize,
         entry: &Queued,
         shared: &mut Shared<'_>,
         set: &mut bool,
-    ) -> Result<bool, Halt> {
-        if !shared.recorder.is_on() {
-            return self.advance_unseen(at, entry, shared, set);
+    ) -> Result<bool, Stop> {
+        if shared.recorder.is_on() {
+            self.advance_seen(at, entry, shared, set)
+        } else {
+            self.advance_unseen(at, entry, shared, set)
         }
+    }
+
+    /// Does what is first on a pipe, and says so.
+    fn advance_seen(
+        &mut self,
+        at: usize,
+        entry: &Queued,
+        shared: &mut Shared<'_>,
+        set: &mut bool,
+    ) -> Result<bool, Stop> {
         let taken = self.pipes[at].free.max(entry.issued);
         if !self.advance_unseen(at, entry, shared, set)? {
             return Ok(false);
@@ -168,7 +188,7 @@ impl Core<'_> {
             Work::Vector(busy, _) => (free - busy.total, free, busy.conflicts),
             // Setting a flag takes the vector pipe's time; a copying pipe sets it behind its copies and goes on.
             Work::Set(_) if at != V => (taken, taken, 0),
-            Work::Set(_) | Work::Wait(_) | Work::Barrier | Work::Transfer(_) => (taken, free, 0),
+            Work::Set(_) | Work::Wait(_) | Work::Barrier | Work::Transfer => (taken, free, 0),
         };
         shared.recorder.over(core, at, taken, end, conflicts);
         Ok(true)

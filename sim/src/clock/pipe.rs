@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use crate::program::{FlagAt, NodeId, Transfer};
 
 use super::tick::Tick;
-use super::vector::{Busy, Written};
+use super::vector::{Busy, Span};
 
 /// What waits in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     /// A vector instruction: its time, and whether it reads what the one before wrote.
     Vector(Busy, bool),
-    /// A copy between global memory and UB.
-    Transfer(Transfer),
+    /// A copy between global memory and UB, the next one of [`Pipe::transfers`].
+    Transfer,
     Set(FlagAt),
     Wait(FlagAt),
     Barrier,
@@ -26,6 +26,23 @@ pub(super) struct Queued {
     pub(super) issued: Tick,
     pub(super) node: NodeId,
     pub(super) work: Work,
+}
+
+/// The queue of a pipe, from a ring of places: an entry can come when the one before it in its place has left.
+#[derive(Debug)]
+struct Queue {
+    places: Vec<Place>,
+    /// The first entry, the place behind the last one, and how many there are, whose time is not yet known.
+    first: usize,
+    end: usize,
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    entry: Queued,
+    /// When the last entry that has left left.
+    left: Tick,
 }
 
 /// How far the copy at the head of a queue is.
@@ -42,12 +59,10 @@ pub(super) enum Head {
 /// A pipe.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    /// Entries whose time is not yet known.
-    pub(super) queue: VecDeque<Queued>,
+    queue: Queue,
+    /// The copies among them: they are large, and entries are moved about.
+    pub(super) transfers: VecDeque<Transfer>,
     pub(super) head: Head,
-    /// When the last entries left the queue, as many as it takes; the next to be overwritten at `oldest`.
-    left: Vec<Tick>,
-    oldest: usize,
     /// When the next entry can leave the queue.
     pub(super) free: Tick,
     /// When the transfer before is over.
@@ -56,7 +71,8 @@ pub(super) struct Pipe {
     pub(super) done: Tick,
     /// The vector instruction before.
     pub(super) before: Busy,
-    pub(super) written: Written,
+    /// What it writes.
+    pub(super) written: Span,
     /// Until when it is counted as busy.
     counted: Tick,
     pub(super) counts: Counts,
@@ -72,18 +88,24 @@ pub(super) struct Counts {
     pub(super) waited: Tick,
 }
 
+impl Queue {
+    fn new(depth: usize) -> Self {
+        let entry = Queued { issued: 0, node: NodeId(0), work: Work::Barrier };
+        Self { places: vec![Place { entry, left: 0 }; depth], first: 0, end: 0, count: 0 }
+    }
+}
+
 impl Pipe {
     pub(super) fn new(depth: usize) -> Self {
         Self {
-            queue: VecDeque::with_capacity(depth),
+            queue: Queue::new(depth),
+            transfers: VecDeque::new(),
             head: Head::Waits,
-            left: vec![0; depth],
-            oldest: 0,
             free: 0,
             moved: 0,
             done: 0,
             before: Busy { total: 0, repeats: 0, conflicts: 0 },
-            written: Written::default(),
+            written: Span::default(),
             counted: 0,
             counts: Counts::default(),
         }
@@ -92,20 +114,38 @@ impl Pipe {
     /// When there is room for one more; unknown while as many wait as it takes.
     #[inline]
     pub(super) fn room(&self) -> Option<Tick> {
-        let depth = self.left.len();
-        // Of the last `depth` entries, those in the queue are the youngest, so the oldest one has left.
-        let at = self.oldest + self.queue.len();
-        if self.queue.len() >= depth { None } else { Some(self.left[if at < depth { at } else { at - depth }]) }
+        let Queue { places, end, count, .. } = &self.queue;
+        if *count < places.len() { Some(places[*end].left) } else { None }
     }
 
-    /// An entry leaves the queue.
+    /// Whether it has done all that it got.
+    #[inline]
+    pub(super) const fn is_idle(&self) -> bool {
+        self.queue.count == 0
+    }
+
+    /// Puts an entry where there is room.
+    #[inline]
+    pub(super) fn put(&mut self, entry: Queued) {
+        let Queue { places, end, count, .. } = &mut self.queue;
+        places[*end].entry = entry;
+        *end = if *end + 1 < places.len() { *end + 1 } else { 0 };
+        *count += 1;
+    }
+
+    /// The entry that comes next.
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Queued> {
+        if self.is_idle() { None } else { self.queue.places.get(self.queue.first).map(|place| &place.entry) }
+    }
+
+    /// It leaves the queue.
     #[inline]
     pub(super) fn leave(&mut self, at: Tick) {
-        self.left[self.oldest] = at;
-        self.oldest += 1;
-        if self.oldest == self.left.len() {
-            self.oldest = 0;
-        }
+        let Queue { places, first, count, .. } = &mut self.queue;
+        places[*first].left = at;
+        *first = if *first + 1 < places.len() { *first + 1 } else { 0 };
+        *count -= 1;
     }
 
     /// Counts a time as busy, what is counted already only once.
@@ -115,20 +155,19 @@ impl Pipe {
         self.counted = self.counted.max(to);
     }
 
-    /// Its state as seen from `now`: what is past does not matter.
+    /// Its state as seen from `now` while nothing waits in it: what is past does not matter.
     pub(super) fn relative(&self, now: Tick, into: &mut Vec<u64>) {
         let past = |at: Tick| at.saturating_sub(now);
         into.extend([past(self.free), past(self.moved), past(self.done)]);
-        let depth = self.left.len();
-        into.extend((0..depth).map(|i| past(self.left[(self.oldest + i) % depth])));
+        let (younger, older) = self.queue.places.split_at(self.queue.end);
+        into.extend(older.iter().chain(younger).map(|place| past(place.left)));
     }
 
     /// Lets so much time pass, in which the same happened again and again.
     pub(super) fn shift(&mut self, by: Tick, times: u64, since: &Counts) {
-        for at in [&mut self.free, &mut self.moved, &mut self.done, &mut self.counted].into_iter().chain(&mut self.left)
-        {
-            *at += by;
-        }
+        let own = [&mut self.free, &mut self.moved, &mut self.done, &mut self.counted];
+        let left = self.queue.places.iter_mut().map(|place| &mut place.left);
+        own.into_iter().chain(left).for_each(|at| *at += by);
         let Counts { busy, instructions, conflicts, waited } = &mut self.counts;
         *busy += (*busy - since.busy) * times;
         *instructions += (*instructions - since.instructions) * times;

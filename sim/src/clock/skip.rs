@@ -52,6 +52,11 @@ impl Skips {
         });
         Self { regular, seen: Vec::new() }
     }
+
+    /// Whether all that a loop does is take time, the same each time.
+    pub(super) fn is_regular(&self, node: NodeId) -> bool {
+        self.regular.get(node.0 as usize).copied().unwrap_or(false)
+    }
 }
 
 /// Whether some code does the same whatever `vars` are.
@@ -130,13 +135,13 @@ impl Core<'_> {
         while self.skips.seen.last().is_some_and(|seen| seen.depth > depth) {
             self.skips.seen.pop();
         }
-        if !self.skips.regular.get(node.0 as usize).copied().unwrap_or(false) {
+        if !self.skips.is_regular(node) {
             return;
         }
         let now = self.now;
         let before = self.skips.seen.pop_if(|seen| seen.depth == depth);
         // Copies go on meanwhile: the loop neither asks for any nor waits for them.
-        if !self.pipes[V].queue.is_empty() {
+        if !self.pipes[V].is_idle() {
             return;
         }
         let state = self.relative();

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::product::{Element, InstructionCost, Soc, Unknown, VectorOp as Key};
 use crate::program::{
-    BLOCK, BinaryOp, Instruction, MoveStep, Node, NodeId, Program, REPEAT, ReduceOp, ScalarOp, TransposeStep, UnaryOp,
-    VectorOp, VectorStep, size_of, visit,
+    Action, BLOCK, BinaryOp, Instruction, MoveStep, Node, NodeId, OperandAt, Program, REPEAT, ReduceOp, ScalarOp,
+    TransposeStep, UnaryOp, VectorOp, VectorStep, size_of, visit,
 };
 
 use super::banks::{Banks, Memo};
 use super::costs::Evidence;
+use super::recall::Recall;
 use super::tick::{CYCLE, Tick, cycles};
 
 /// Ticks of an instruction and of each of its repeats.
@@ -25,6 +26,7 @@ pub(super) struct Vectors {
     /// By node.
     costs: Vec<Cost>,
     memos: Vec<Memo>,
+    pub(super) recall: Recall,
     keys: BTreeSet<Key>,
     /// `None` where the product's banks are unknown.
     banks: Option<Banks>,
@@ -40,6 +42,16 @@ pub(super) struct Busy {
     pub(super) repeats: Tick,
     /// Of those, what bank conflicts take.
     pub(super) conflicts: Tick,
+}
+
+/// What an instruction does to the vector pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    pub(super) busy: Busy,
+    /// What the next instruction has to wait for if it reads it.
+    pub(super) writes: Span,
+    /// What it reads that way itself.
+    pub(super) reads: [Span; 3],
 }
 
 impl Vectors {
@@ -69,7 +81,8 @@ impl Vectors {
         result?;
         let memos = vec![Memo::default(); costs.len()];
         let keys = known.keys().map(|(key, _)| *key).collect();
-        Ok(Self { costs, memos, keys, banks: if conflicts { Banks::of(soc).ok() } else { None }, counter_mode })
+        let recall = Recall::of(program);
+        Ok(Self { costs, memos, recall, keys, banks: if conflicts { Banks::of(soc).ok() } else { None }, counter_mode })
     }
 
     /// What the costs rest on.
@@ -101,9 +114,17 @@ impl Vectors {
         self.costs.get(node.0 as usize).copied().unwrap_or(Cost { overhead: 0, repeat: 0 })
     }
 
-    /// A vector instruction.
-    #[inline]
-    pub(super) fn vector(&mut self, node: NodeId, step: &VectorStep) -> Busy {
+    /// An instruction of the vector pipe. Others do nothing to it.
+    pub(super) fn timed(&mut self, node: NodeId, action: &Action) -> Timed {
+        match action {
+            Action::Vector(step) => self.vector(node, step),
+            Action::Move(step) => self.copy(node, step).into(),
+            Action::Transpose(step) => self.transpose(node, step).into(),
+            _ => Busy { total: 0, repeats: 0, conflicts: 0 }.into(),
+        }
+    }
+
+    fn vector(&mut self, node: NodeId, step: &VectorStep) -> Timed {
         let Cost { overhead, repeat } = self.cost(node);
         let plain = repeat * u64::from(step.repeats);
         let repeats = match (&self.banks, self.memos.get_mut(node.0 as usize)) {
@@ -111,18 +132,22 @@ impl Vectors {
             _ => plain,
         };
         let counter = if step.counter { self.counter_mode } else { 0 };
-        Busy { total: overhead + counter + repeats, repeats, conflicts: repeats - plain }
+        let busy = Busy { total: overhead + counter + repeats, repeats, conflicts: repeats - plain };
+        let [target, sources @ ..] = &step.operands;
+        let mut reads = [Span::default(); 3];
+        for (read, source) in reads.iter_mut().zip(sources.iter().take(step.op.parts().len().saturating_sub(1))) {
+            *read = Span::of(step.repeats, source);
+        }
+        Timed { busy, writes: Span::of(step.repeats, target), reads }
     }
 
-    /// A copy inside the UB.
-    pub(super) fn copy(&self, node: NodeId, step: &MoveStep) -> Busy {
+    fn copy(&self, node: NodeId, step: &MoveStep) -> Busy {
         let Cost { overhead, repeat } = self.cost(node);
         let repeats = repeat * u64::from(step.blocks) * u64::from(step.bytes.div_ceil(REPEAT));
         Busy { total: overhead + repeats, repeats, conflicts: 0 }
     }
 
-    /// A transposition.
-    pub(super) fn transpose(&self, node: NodeId, step: &TransposeStep) -> Busy {
+    fn transpose(&self, node: NodeId, step: &TransposeStep) -> Busy {
         let Cost { overhead, repeat } = self.cost(node);
         // Sixteen blocks are two repeats' worth.
         let plain = 2 * repeat * u64::from(step.repeats);
@@ -134,6 +159,13 @@ impl Vectors {
             }
         };
         Busy { total: overhead + repeats, repeats, conflicts: repeats - plain }
+    }
+}
+
+impl From<Busy> for Timed {
+    /// Copies and transpositions wait for nothing, and nothing waits for them.
+    fn from(busy: Busy) -> Self {
+        Self { busy, writes: Span::default(), reads: [Span::default(); 3] }
     }
 }
 
@@ -225,39 +257,27 @@ fn cast(to: Element, from: Element) -> Key {
     }
 }
 
-/// What an instruction writes, to tell whether the next one has to wait for it.
+/// Bytes of the UB from the first to the last that an operand has something to do with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct Span {
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
-impl Written {
-    /// The first operand of an instruction, from its first byte to its last.
-    #[inline]
-    pub(super) fn by(step: &VectorStep) -> Self {
-        let [target, ..] = &step.operands;
-        let start = target.at.address;
-        let span = span(step.repeats, target.block_stride, target.repeat_stride);
-        Self { start, end: start.saturating_add(span) }
+impl Span {
+    /// Lanes at an operand's strides.
+    fn of(repeats: u32, operand: &OperandAt) -> Self {
+        let (block, repeat) = (u32::from(operand.block_stride), u32::from(operand.repeat_stride));
+        let blocks = if repeats == 0 { 0 } else { (repeats - 1).saturating_mul(repeat).saturating_add(7 * block + 1) };
+        let start = operand.at.address;
+        Self { start, end: start.saturating_add(blocks.saturating_mul(BLOCK)) }
     }
 
-    /// Whether an instruction reads some of it.
+    /// Whether it shares a byte with another one.
     #[inline]
-    pub(super) fn is_read_by(&self, step: &VectorStep) -> bool {
-        let operands = step.op.parts().len();
-        step.operands.iter().take(operands).skip(1).any(|operand| {
-            let start = operand.at.address;
-            let end = start.saturating_add(span(step.repeats, operand.block_stride, operand.repeat_stride));
-            start < self.end && self.start < end
-        })
+    pub(super) const fn meets(&self, other: &Self) -> bool {
+        self.start < other.end && other.start < self.end
     }
-}
-
-/// Bytes from the first to the last of lanes at strides.
-const fn span(repeats: u32, block_stride: u16, repeat_stride: u16) -> u32 {
-    let blocks = repeats.saturating_sub(1) * repeat_stride as u32 + 7 * block_stride as u32 + 1;
-    if repeats == 0 { 0 } else { blocks * BLOCK }
 }
 
 /// Ticks by which an instruction has to wait for the one before, whose result it reads: what is left of the way of a repeat through the

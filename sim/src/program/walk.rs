@@ -10,6 +10,7 @@ use super::Program;
 use super::code::{Head, Op};
 use super::expr::Reg;
 use super::fault::Fault;
+use super::instruction::Instruction;
 use super::operation::is_float;
 use super::source::{Content, NodeId};
 use super::step::{Action, ReadStep, Step};
@@ -39,6 +40,17 @@ impl LoopState {
         let left = i128::from(self.end) - i128::from(self.value) - 1;
         u64::try_from(left.max(0) / i128::from(self.step)).unwrap_or(u64::MAX)
     }
+}
+
+/// What comes next in a program, as its text says it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next<'p> {
+    /// An instruction, whose operands are yet to be evaluated.
+    Instruction(NodeId, &'p Instruction),
+    /// An iteration of a loop, which is the innermost one, begins.
+    Iterate(NodeId),
+    /// A condition was looked at.
+    Branch(NodeId),
 }
 
 /// A core on its way through the program. Small: registers and loops, no instructions.
@@ -117,23 +129,42 @@ impl<'p> Walker<'p> {
     /// A field of the instruction got a value out of range. The instruction counts as done: the next call goes on behind it.
     #[inline]
     pub fn step(&mut self) -> Result<Option<Step>, Fault> {
+        let Some(next) = self.fetch() else { return Ok(None) };
+        let (node, action) = match next {
+            Next::Instruction(node, instruction) => (node, self.evaluate(instruction)),
+            Next::Iterate(node) => (node, Ok(Action::Iterate)),
+            Next::Branch(node) => (node, Ok(Action::Branch)),
+        };
+        match action {
+            Ok(action) => Ok(Some(Step { node, action })),
+            Err(kind) => Err(Fault { core: self.core, node, kind }),
+        }
+    }
+
+    /// Goes on to what comes next; `None` at the end. An instruction is yet to be [evaluated](Self::evaluate).
+    #[inline]
+    pub(crate) fn fetch(&mut self) -> Option<Next<'p>> {
+        if let Some(Op::Do(node, instruction)) = self.program.code().get(self.at) {
+            self.at += 1;
+            return Some(Next::Instruction(*node, instruction));
+        }
+        self.branch()
+    }
+
+    /// The same where it depends on loops and conditions what comes next.
+    fn branch(&mut self) -> Option<Next<'p>> {
         let program = self.program;
         while let Some(op) = program.code().get(self.at) {
             self.at += 1;
             match op {
-                Op::Do(node, instruction) => {
-                    return match self.action(instruction) {
-                        Ok(action) => Ok(Some(Step { node: *node, action })),
-                        Err(kind) => Err(Fault { core: self.core, node: *node, kind }),
-                    };
-                }
+                Op::Do(node, instruction) => return Some(Next::Instruction(*node, instruction)),
                 Op::For(node, Head { var, from, to, step, exit }) => {
                     let (value, end) = (self.int(from), self.int(to));
                     if value < end {
                         self.registers[var.index()] = value;
                         let (node, var, step) = (*node, *var, *step);
                         self.loops.push(LoopState { node, var, value, end, step, body: self.at });
-                        return Ok(Some(Step { node, action: Action::Iterate }));
+                        return Some(Next::Iterate(node));
                     }
                     self.at = *exit;
                 }
@@ -144,7 +175,7 @@ impl<'p> Walker<'p> {
                             innermost.value = value;
                             self.registers[innermost.var.index()] = value;
                             self.at = innermost.body;
-                            return Ok(Some(Step { node: innermost.node, action: Action::Iterate }));
+                            return Some(Next::Iterate(innermost.node));
                         }
                         _ => {
                             self.loops.pop();
@@ -155,12 +186,12 @@ impl<'p> Walker<'p> {
                     if !self.holds(condition) {
                         self.at = *otherwise;
                     }
-                    return Ok(Some(Step { node: *node, action: Action::Branch }));
+                    return Some(Next::Branch(*node));
                 }
                 Op::Jump(to) => self.at = *to,
             }
         }
-        Ok(None)
+        None
     }
 }
 

@@ -1,8 +1,9 @@
 //! What holds for every program: lower bounds, more of anything is never faster for one core, nothing is lost by what is left out.
 
 use proptest::prelude::*;
-use ubtile_sim::clock::{Options, Start};
+use ubtile_sim::clock::{Options, Start, profile, simulate};
 use ubtile_sim::product::Soc;
+use ubtile_sim::text;
 
 use super::{plain, run, with};
 
@@ -150,6 +151,17 @@ proptest! {
         prop_assert_eq!(walked.skipped_ratio, 0.0);
         skipped.skipped_ratio = 0.0;
         prop_assert_eq!(skipped, walked);
+    }
+
+    #[test]
+    fn being_looked_at_changes_nothing(text in programs(), seed in 0u64..9) {
+        let soc = with(&Soc::builtin("Ascend910B1").unwrap(), &[("memory.l2_bytes", "64 KiB")]);
+        let options = Options { seed, walk_all: true, ..Options::default() };
+        let (program, _) = text::parse(&text, &soc).unwrap();
+        let mut seen = 0;
+        let profile = profile(&program, &soc, &options, &mut |_| seen += 1).unwrap();
+        prop_assert_eq!(&profile.timing, &simulate(&program, &soc, &options).unwrap());
+        prop_assert_eq!(profile.timing.instructions, seen);
     }
 
     #[test]

@@ -38,6 +38,23 @@ fn a_full_queue_holds_the_scalar_unit() {
 }
 
 #[test]
+fn what_a_full_queue_held_still_waits_for_its_operand() {
+    // The second instruction reads what the first one writes; both come behind a load, the second one only fits into the larger queue.
+    let of = |depth: &str, operand: &str| {
+        let soc = with(&plain(), &[("vector.dependent_cycles", "15"), ("sync.queue_depth", depth)]);
+        let text = format!(
+            "cores 1\ntensor x: f32[128] in\nub a: 4096\nub b: 512\nload b[0], x[0] bytes 512\nset_flag mte2 v 0\n\
+             wait_flag mte2 v 0\nabs.f32 a[0], b[0] repeat 1\nabs.f32 a[1024], {operand} repeat 1\n"
+        );
+        cycles(&text, &soc)
+    };
+    for depth in ["2", "3", "16"] {
+        assert_eq!(of(depth, "a[0]"), 228 + 21 + 15 + 21, "a queue of {depth}");
+        assert_eq!(of(depth, "a[2048]"), 228 + 21 + 21, "a queue of {depth}");
+    }
+}
+
+#[test]
 fn barriers_wait_for_what_they_name() {
     let of = |between: &str, after: &str| {
         let text = format!(

@@ -30,6 +30,35 @@ fn what_bypasses_leaves_the_results_in_l2() {
 }
 
 #[test]
+fn a_warm_run_finds_what_the_program_left() {
+    let soc = with(&plain(), &[("memory.l2_bytes", "64 KiB")]);
+    // Rows of 2 KiB, of which 32 fit: a warm run reads from main memory what the second of two passes does.
+    for cores in [1, 2] {
+        for rows in [8, 16, 31, 32, 33, 40].map(|rows| rows / cores) {
+            let text = |passes: u32| {
+                format!(
+                    "cores {cores}\ntensor x: f32[{cores}, {rows}, 512] in\nub a: 2048\nfor pass in 0..{passes} {{\n\
+                     for i in 0..{rows} {{\nload a[0], x[{}*core + 2048*i] bytes 2048\n}}\n}}\n",
+                    2048 * rows
+                )
+            };
+            let bytes = |passes| cold(&text(passes), &soc).hbm.bytes;
+            assert_eq!(time(&text(1), &soc).hbm.bytes, bytes(2) - bytes(1), "{cores} cores, {rows} rows each");
+        }
+    }
+    // Results that come behind what was read are found by nobody: until they are written again, that has driven them out.
+    let both = "cores 1\ntensor x: f32[32, 512] in\ntensor z: f32[16, 512] out\nub a: 2048\n\
+                for i in 0..32 {\nload a[0], x[2048*i] bytes 2048\n}\nset_flag mte2 mte3 0\nwait_flag mte2 mte3 0\n\
+                for i in 0..16 {\nstore z[2048*i], a[0] bytes 2048\n}\n";
+    assert_eq!(time(both, &soc).l2_hit_ratio, 0.0);
+    // One core's part comes behind all of the other's, which it drives out. Were they to take turns, a third of the lines would be there.
+    let parts = "cores 2\ntensor x: f32[48, 512] in\nper_core n: 32, 0\nper_core m: 0, 16\nub a: 2048\n\
+                 for i in 0..n {\nload a[0], x[2048*i] bytes 2048\n}\nsync_all hard\n\
+                 for i in 0..m {\nload a[0], x[65536 + 2048*i] bytes 2048\n}\n";
+    assert_eq!(time(parts, &soc).l2_hit_ratio, 0.0);
+}
+
+#[test]
 fn requests_are_whole_lines() {
     let bytes = |offset: u32, bytes: u32, blocks: u32| {
         let text = format!(

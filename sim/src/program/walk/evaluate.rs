@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use crate::product::{Element, Rounding};
-use crate::program::expr::Expr;
+use crate::program::expr::{Expr, Reg};
 use crate::program::fault::FaultKind;
 use crate::program::instruction::{
     Flag, Global, Granularity, Instruction, Load, Local, Move, Pad, Place, Store, SyncAll,
@@ -78,8 +78,12 @@ impl Walker<'_> {
         })
     }
 
+    /// An instruction with the registers as they are, which one that sets a register changes.
+    ///
+    /// # Errors
+    /// A field of the instruction got a value out of range.
     #[inline]
-    pub(super) fn action(&mut self, instruction: &Instruction) -> Result<Action, FaultKind> {
+    pub(crate) fn evaluate(&mut self, instruction: &Instruction) -> Result<Action, FaultKind> {
         Ok(match instruction {
             Instruction::Vector(vector) => Action::Vector(self.vector(vector)?),
             Instruction::SetFlag(flag) => Action::SetFlag(self.flag(flag)?),
@@ -105,8 +109,7 @@ impl Walker<'_> {
                 })
             }
             Instruction::Let(into, value) => {
-                let value = self.value(value);
-                self.registers[into.index()] = value;
+                self.set(*into, value);
                 Action::Compute
             }
             Instruction::Read(Read { into, element, from, assume }) => {
@@ -121,6 +124,15 @@ impl Walker<'_> {
                 Action::SyncAll(Some((self.global(workspace)?, self.local(local)?)))
             }
         })
+    }
+
+    /// Gives a register its value.
+    #[inline]
+    pub(crate) fn set(&mut self, into: Reg, value: &Value) {
+        let value = self.value(value);
+        if let Some(register) = self.registers.get_mut(into.index()) {
+            *register = value;
+        }
     }
 
     #[inline]
@@ -164,8 +176,12 @@ impl Walker<'_> {
         Ok(RowsAt { at: self.local(at)?, row: *row, pair: *pair, repeat: *repeat })
     }
 
+    /// A flag with its number.
+    ///
+    /// # Errors
+    /// There is no such number.
     #[inline]
-    fn flag(&self, Flag { from, to, id }: &Flag) -> Result<FlagAt, FaultKind> {
+    pub(crate) fn flag(&self, Flag { from, to, id }: &Flag) -> Result<FlagAt, FaultKind> {
         #[expect(clippy::cast_possible_truncation, reason = "no product has as many as 256")]
         Ok(FlagAt { from: *from, to: *to, id: self.field(id, self.program.limits().flag())? as u8 })
     }

@@ -17,7 +17,7 @@ impl Blocks {
         let (count, bytes) = (u64::from(transfer.blocks), u64::from(transfer.bytes));
         let (start, pitch) = (base + transfer.global.offset, transfer.global_pitch());
         if transfer.global_gap == 0 {
-            Self { start, bytes: count * bytes, pitch, count: count.min(1) }
+            Self { start, bytes: count * bytes, pitch: count * bytes, count: count.min(1) }
         } else {
             Self { start, bytes, pitch, count }
         }
@@ -49,7 +49,7 @@ impl Blocks {
     /// The pieces of `unit` bytes that they touch, from the first to before the last, where these are all between.
     pub(super) const fn extent(&self, unit: u64) -> Option<(u64, u64)> {
         // Between blocks that are less than a piece apart there is no whole one.
-        if self.count == 0 || self.pitch - self.bytes >= unit && self.count > 1 {
+        if self.count == 0 || (self.count > 1 && self.pitch - self.bytes >= unit) {
             return None;
         }
         let end = self.start + (self.count - 1) * self.pitch + self.bytes;

@@ -37,7 +37,6 @@ pub(super) struct ScalarCounts {
 
 /// What a core has come to and cannot do yet.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of a core")]
 pub(super) enum Held {
     /// Something that the scalar unit does itself.
     Step(Step),

@@ -111,10 +111,11 @@ pub(crate) trait Vector<S: Isa>:
             *to = lane.to_index();
         }
     }
-    /// For each lane the element `data[at]` and the one behind it; both 0 where there are not both.
+    /// For each lane the element `data[at]`, the one behind it, and the two that lie `below` further; all 0 where there are not
+    /// all of them.
     #[inline(always)]
-    fn pairs(isa: S, data: &[Self::Elem], at: &[u32]) -> [Self; 2] {
-        some_pairs(isa, data, at)
+    fn squares(isa: S, data: &[Self::Elem], at: &[u32], below: usize) -> [[Self; 2]; 2] {
+        some_squares(isa, data, at, below)
     }
 
     /// Every NaN replaced by the canonical quiet NaN.
@@ -124,16 +125,21 @@ pub(crate) trait Vector<S: Isa>:
     }
 }
 
-/// As [`Vector::pairs`], lane by lane.
+/// As [`Vector::squares`], lane by lane.
 #[inline(always)]
-fn some_pairs<S: Isa, V: Vector<S>>(isa: S, data: &[V::Elem], at: &[u32]) -> [V; 2] {
-    let (mut first, mut second) = ([V::Elem::default(); 8], [V::Elem::default(); 8]);
-    for ((first, second), &at) in first.iter_mut().zip(&mut second).zip(at).take(V::LANES) {
-        if let Some(&[a, b]) = data.get(at as usize..).and_then(|data| data.first_chunk::<2>()) {
-            (*first, *second) = (a, b);
+fn some_squares<S: Isa, V: Vector<S>>(isa: S, data: &[V::Elem], at: &[u32], below: usize) -> [[V; 2]; 2] {
+    let mut lanes = [[V::Elem::default(); 8]; 4];
+    let [a, b, c, d] = &mut lanes;
+    let squares = a.iter_mut().zip(b).zip(c.iter_mut().zip(d));
+    for (((a, b), (c, d)), &at) in squares.zip(at).take(V::LANES) {
+        let rows =
+            data.get(at as usize..).and_then(|data| Some((data.first_chunk(), data.get(below..)?.first_chunk())));
+        if let Some((Some(&[first, second]), Some(&[third, fourth]))) = rows {
+            (*a, *b, *c, *d) = (first, second, third, fourth);
         }
     }
-    [V::load(isa, &first), V::load(isa, &second)]
+    let [a, b, c, d] = lanes;
+    [[V::load(isa, &a), V::load(isa, &b)], [V::load(isa, &c), V::load(isa, &d)]]
 }
 
 /// A type that sums are made in: f32 or f64.

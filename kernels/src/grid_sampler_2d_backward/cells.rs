@@ -2,7 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
-use super::coordinates::{Axis, somewhere};
+use super::coordinates::{Axis, Position, somewhere};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
@@ -27,7 +27,7 @@ pub(crate) type Sums<A> = [Each<A>; 2];
 pub(crate) struct Axes<A> {
     x: Axis<A>,
     y: Axis<A>,
-    nearest: bool,
+    pub(crate) nearest: bool,
 }
 
 /// Cells of the points of a chunk along an axis.
@@ -109,6 +109,12 @@ impl<A: Real> Axes<A> {
         cells
     }
 
+    /// Where points with these grid values lie.
+    #[inline(always)]
+    pub(crate) fn positions<S: Isa>(&self, isa: S, [x, y]: [A::V<S>; 2]) -> [Position<A::V<S>>; 2] {
+        [self.x.position(isa, x), self.y.position(isa, y)]
+    }
+
     /// A chunk without points.
     pub(crate) fn no_cells(&self) -> Cells<A> {
         let zeros = [A::default(); CHUNK];
@@ -134,7 +140,8 @@ impl<T: Element> Kernel for Find<'_, '_, T> {
     fn run<S: Isa>(self, isa: S) {
         let Self { axes, grid, first, count, cells } = self;
         cells.count = count.min(CHUNK);
-        let at = load_pairs(isa, grid, first, cells.count);
+        let mut at = [[T::Acc::default(); CHUNK]; 2];
+        load_pairs(isa, grid, first, cells.count, &mut at);
         for (axis, grid, cells) in [(&axes.x, &at[0], &mut cells.x), (&axes.y, &at[1], &mut cells.y)] {
             axis.positions(isa, grid, cells);
         }
@@ -143,35 +150,39 @@ impl<T: Element> Kernel for Find<'_, '_, T> {
         for k in (0..CHUNK).step_by(lanes_of::<S, T::Acc>()) {
             let there = somewhere(isa, lanes(isa, &x.cell, k)).and(somewhere(isa, lanes(isa, &y.cell, k)));
             for multiplier in [&mut x.multiplier, &mut y.multiplier] {
-                put::<S, _>(there.and(lanes(isa, multiplier, k)), multiplier, k);
+                put::<S, _, _>(there.and(lanes(isa, multiplier, k)), multiplier, k);
             }
         }
     }
 }
 
-/// Reads x and y of `count` points; NaN for the others of a chunk.
+/// Reads x and y of `count` points, NaN for those behind them.
 #[inline(always)]
-fn load_pairs<S: Isa, T: Element>(isa: S, grid: &Planes<&[T]>, first: usize, count: usize) -> [Each<T::Acc>; 2] {
-    let mut at = [[T::Acc::NAN; CHUNK]; 2];
-    let [x, y] = &mut at;
-    let Some(pairs) = grid.pairs(first, count) else {
-        for (k, (x, y)) in x.iter_mut().zip(y).enumerate().take(count) {
+pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
+    isa: S,
+    grid: &Planes<&[T]>,
+    first: usize,
+    count: usize,
+    [x, y]: &mut [[T::Acc; N]; 2],
+) {
+    if let Some(pairs) = grid.pairs(first, count) {
+        let width = lanes_of::<S, T::Acc>();
+        for k in (0..count).step_by(width) {
+            let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
+            let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
+            let [xs, ys] = Vector::deinterleave(isa, two);
+            put::<S, _, _>(xs, x, k);
+            put::<S, _, _>(ys, y, k);
+        }
+    } else {
+        for (k, (x, y)) in x.iter_mut().zip(&mut *y).enumerate().take(count) {
             let offset = grid.offset(first.wrapping_add(k));
             (*x, *y) = (grid.widen(offset), grid.widen(offset.wrapping_add(grid.channel)));
         }
-        return at;
-    };
-    let width = lanes_of::<S, T::Acc>();
-    for k in (0..count).step_by(width) {
-        let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
-        let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
-        let [xs, ys] = Vector::deinterleave(isa, two);
-        put::<S, _>(xs, x, k);
-        put::<S, _>(ys, y, k);
     }
-    let no_points = x.get_mut(count..).unwrap_or(&mut []);
-    no_points.fill(T::Acc::NAN);
-    at
+    for values in [x, y] {
+        values.get_mut(count..).unwrap_or(&mut []).fill(T::Acc::NAN);
+    }
 }
 
 /// Lanes of a vector.
@@ -179,22 +190,17 @@ pub(crate) const fn lanes_of<S: Isa, A: Real>() -> usize {
     A::V::<S>::LANES
 }
 
-/// A vector of a chunk's points from `k` on, a multiple of its lanes.
+/// A vector of the values of points from `k` on, a multiple of its lanes. `N` is a power of two.
 #[inline(always)]
-pub(crate) fn lanes<S: Isa, A: Real>(isa: S, each: &Each<A>, k: usize) -> A::V<S> {
-    Vector::load(isa, each.get(within::<S, A>(k)..).unwrap_or(&[]))
+pub(crate) fn lanes<S: Isa, A: Real, const N: usize>(isa: S, each: &[A; N], k: usize) -> A::V<S> {
+    // The compiler sees that a whole vector follows.
+    Vector::load(isa, each.get(k & (N - lanes_of::<S, A>())..).unwrap_or(&[]))
 }
 
-/// Sets a vector of a chunk's points from `k` on, a multiple of its lanes.
+/// Sets a vector of the values of points from `k` on, a multiple of its lanes.
 #[inline(always)]
-pub(crate) fn put<S: Isa, A: Real>(values: A::V<S>, each: &mut Each<A>, k: usize) {
-    values.store(each.get_mut(within::<S, A>(k)..).unwrap_or(&mut []));
-}
-
-/// `k`, so that the compiler sees that a whole vector follows.
-#[inline(always)]
-pub(crate) const fn within<S: Isa, A: Real>(k: usize) -> usize {
-    k & (CHUNK - A::V::<S>::LANES)
+pub(crate) fn put<S: Isa, A: Real, const N: usize>(values: A::V<S>, each: &mut [A; N], k: usize) {
+    values.store(each.get_mut(k & (N - lanes_of::<S, A>())..).unwrap_or(&mut []));
 }
 
 impl<A: Real> Cells<A> {

@@ -22,13 +22,13 @@ pub(crate) struct Axis<A> {
 
 /// Where a vector of points lies along an axis.
 #[derive(Clone, Copy, Debug)]
-struct Position<V> {
+pub(crate) struct Position<V> {
     /// In pixels.
-    at: V,
+    pub(crate) at: V,
     /// The pixel at it or before it; for nearest the nearest one.
-    cell: V,
+    pub(crate) cell: V,
     /// What the gradient along the axis is multiplied with.
-    multiplier: V,
+    pub(crate) multiplier: V,
 }
 
 /// Bicubic centres lie at least at minus this and below this.
@@ -70,17 +70,17 @@ impl<A: Real> Axis<A> {
         // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
         for first in (0..CHUNK).step_by(lanes_of::<S, A>()) {
             let p = self.position(isa, lanes(isa, grid, first));
-            put::<S, _>(p.cell, &mut cells.cell, first);
-            put::<S, _>((p.cell + splat::<S, A>(isa, A::ONE)) - p.at, &mut cells.before, first);
-            put::<S, _>(p.at - p.cell, &mut cells.after, first);
-            put::<S, _>(p.multiplier, &mut cells.multiplier, first);
+            put::<S, _, _>(p.cell, &mut cells.cell, first);
+            put::<S, _, _>((p.cell + splat::<S, A>(isa, A::ONE)) - p.at, &mut cells.before, first);
+            put::<S, _, _>(p.at - p.cell, &mut cells.after, first);
+            put::<S, _, _>(p.multiplier, &mut cells.multiplier, first);
         }
     }
 
     /// Where the points with these grid values lie. One that mixes no pixel lies [`nowhere`],
     /// with multiplier 0.
     #[inline(always)]
-    fn position<S: Isa>(&self, isa: S, grid: A::V<S>) -> Position<A::V<S>> {
+    pub(crate) fn position<S: Isa>(&self, isa: S, grid: A::V<S>) -> Position<A::V<S>> {
         let (one, half, zero) = (splat(isa, A::ONE), splat(isa, A::HALF), splat(isa, A::default()));
         let (size, last) = (splat(isa, self.size), splat(isa, self.last));
         let (at, scale) = if self.align_corners {

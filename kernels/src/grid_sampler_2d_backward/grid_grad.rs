@@ -1,6 +1,6 @@
 //! Where the gradients of points go: to the tensor, or to sums over blocks of channels.
 
-use super::cells::{CHUNK, Cells, Sums, lanes, lanes_of};
+use super::cells::{Cells, Sums, lanes, lanes_of, put};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
@@ -52,22 +52,43 @@ impl<T: Element> Kernel for Put<'_, '_, T> {
         if !grid_grad.last {
             return;
         }
-        let width = lanes_of::<S, T::Acc>();
-        let zero = T::narrow(T::Acc::default());
-        let mut pairs = [[zero; 2]; CHUNK];
-        for k in (0..cells.count).step_by(width) {
-            let x = lanes(isa, &cells.x.multiplier, k) * lanes(isa, x, k);
-            let y = lanes(isa, &cells.y.multiplier, k) * lanes(isa, y, k);
-            let [front, back] = Vector::interleave(isa, [x, y]);
+        for (sums, axis) in [(&mut *x, &cells.x), (&mut *y, &cells.y)] {
+            for k in (0..cells.count).step_by(lanes_of::<S, T::Acc>()) {
+                put::<S, _, _>(lanes(isa, &axis.multiplier, k) * lanes(isa, sums, k), sums, k);
+            }
+        }
+        put_pairs(isa, &mut grid_grad.out, at, cells.count, &[*x, *y]);
+    }
+}
+
+/// Rounds and writes the gradients along x and y of `count` points from `at` on.
+#[inline(always)]
+pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
+    isa: S,
+    out: &mut Planes<&mut [T]>,
+    at: usize,
+    count: usize,
+    [x, y]: &[[T::Acc; N]; 2],
+) {
+    let width = lanes_of::<S, T::Acc>();
+    let zero = T::narrow(T::Acc::default());
+    if let Some(pairs) = out.pairs_mut(at, count) {
+        for k in (0..count).step_by(width) {
+            let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
             let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();
             T::store(isa, front, pairs);
             T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
         }
-        if let Some(to) = grid_grad.out.pairs_mut(at, cells.count) {
-            to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair);
-        } else {
-            let pairs = pairs.iter().enumerate().take(cells.count);
-            pairs.for_each(|(k, &[x, y])| grid_grad.out.set_pair(at.wrapping_add(k), x, y));
+        return;
+    }
+    let mut rounded = [[zero; N]; 2];
+    for (rounded, values) in rounded.iter_mut().zip([x, y]) {
+        for k in (0..count).step_by(width) {
+            T::store(isa, lanes(isa, values, k), rounded.get_mut(k..).unwrap_or(&mut []));
         }
+    }
+    let [x, y] = rounded;
+    for (k, (x, y)) in x.into_iter().zip(y).enumerate().take(count) {
+        out.set_pair(at.wrapping_add(k), x, y);
     }
 }

@@ -1,20 +1,29 @@
 //! Points side by side: for images of a few channels, a vector holds a value of each of several points.
 //!
-//! Coordinates, weights and gradients are computed for a vector of points at once. A point's four pixels are two pairs of
-//! neighbours, in two rows, at fixed distances from its *corner* pixel. Where a point lies on the border of the image or beyond
-//! it, the corner moves to the nearest pixel that has such neighbours, and masks tell which pixels are the point's. So every
-//! point reads four pixels and adds to four without a branch; one that is not its own gets +0, which changes no sum, because a
-//! sum that starts at +0 never becomes -0. Terms are added point by point, which keeps the order of the sums.
+//! A run of points is worked on three times. First it is found where they lie; where the image is too large for a cache, their
+//! pixels are asked for. Then, a vector of points at a time, weights and gradients are computed in registers, and what the points
+//! add to their pixels is kept. Last that is added, point by point, which keeps the order of the sums. So the pixels that are read
+//! are far from those that were just written, and the processor need not wait to see whether they are the same. A pixel of a
+//! [corner](Corner) that is not the point's own gets +0, which changes no sum, because one that starts at +0 never becomes -0.
 
 use core::ops::Range;
 
-use super::cells::{Axes, AxisCells, CHUNK, Cells, Each, Find, lanes, lanes_of, put, within};
+use super::cells::{Axes, lanes, lanes_of, load_pairs, put};
 use super::coordinates::splat;
-use super::grid_grad::{GridGrad, Put};
+use super::corner::{Corner, Places, locate, nearest};
+use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
+use super::squares;
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
+
+/// Points of a run; a whole number of vectors at every level.
+const RUN: usize = 64;
+/// Most channels.
+const CHANNELS: usize = 4;
+/// Bytes that the caches next to a core hold; beyond, pixels are asked for ahead.
+const NEAR: usize = 1 << 20;
 
 /// Some points of an image of a few channels, bilinear or nearest.
 #[derive(Debug)]
@@ -44,237 +53,210 @@ pub(crate) struct Packed<D> {
     pub(crate) channel: usize,
 }
 
-/// What a chunk of points is to an axis.
-#[derive(Clone, Copy, Debug)]
-struct Neighbours<A> {
-    /// The first of two neighbours.
-    at: Each<A>,
-    /// Masks: the cell is the first of the two; the second; the one before them.
-    first: Each<A>,
-    second: Each<A>,
-    before: Each<A>,
-}
-
-/// The pixels of a chunk of points, and their weights.
-#[derive(Clone, Copy, Debug)]
-struct Corners<A> {
-    /// The corner pixels.
-    at: Each<u32>,
-    x: Neighbours<A>,
-    y: Neighbours<A>,
-    /// Weights of the corner, the pixel behind it, and those below the two.
-    weights: [Each<A>; 4],
-    /// Masks of where they are the point's.
-    own: [Each<A>; 4],
-    /// Masks of the points that have any pixel.
-    any: Each<A>,
+/// What is kept of a run of points.
+#[derive(Debug)]
+struct Kept<A> {
+    /// Grid values, then gradients.
+    pairs: [[A; RUN]; 2],
+    grad_output: [[A; RUN]; CHANNELS],
+    places: [Places<A, RUN>; 2],
+    /// The corner pixels, or the nearest ones.
+    at: [u32; RUN],
+    /// What each channel adds to the corner, the pixel behind it, and those below the two.
+    terms: [[[A; 4]; RUN]; CHANNELS],
 }
 
 impl<T: Element> Kernel for PointLanes<'_, '_, T> {
-    type Output = ();
+    /// Whether all that was added is finite: no sum of such terms is a NaN.
+    type Output = bool;
 
     #[inline(always)]
-    fn run<S: Isa>(mut self, isa: S) {
-        let zeros = [T::Acc::default(); CHUNK];
-        let none = Neighbours { at: zeros, first: zeros, second: zeros, before: zeros };
-        let mut corners =
-            Corners { at: [0; CHUNK], x: none, y: none, weights: [zeros; 4], own: [zeros; 4], any: zeros };
-        let mut cells = self.axes.no_cells();
-        for first in self.points.clone().step_by(CHUNK) {
-            let count = self.points.end.wrapping_sub(first).min(CHUNK);
-            Find { axes: &self.axes, grid: &self.grid, first, count, cells: &mut cells }.run(isa);
-            corners.find(isa, &cells, self.size);
-            // Channels 0 and 2, and 1 and 3, are added first: that is how eight lanes of sums are halved.
-            let (mut even, mut odd) = ([zeros; 2], [zeros; 2]);
-            for c in 0..self.channels {
-                let adds = self.added.contains(&c) && !self.input_grad.data.is_empty();
-                if !adds && self.input.data.is_empty() {
-                    continue;
-                }
-                let grad_output = self.grad_output(isa, c, first..first.wrapping_add(count));
-                let sums = if c & 1 == 0 { &mut even } else { &mut odd };
-                self.gradients(isa, &cells, &corners, c, &grad_output, sums);
-                if adds {
-                    self.scatter(isa, &cells, &corners, c, &grad_output);
-                }
+    fn run<S: Isa>(mut self, isa: S) -> bool {
+        let zeros = [T::Acc::default(); RUN];
+        let mut kept = Kept {
+            pairs: [zeros; 2],
+            grad_output: [zeros; CHANNELS],
+            places: [Places::new(), Places::new()],
+            at: [0; RUN],
+            terms: [[[T::Acc::default(); 4]; RUN]; CHANNELS],
+        };
+        let zero = splat(isa, T::Acc::default());
+        let mut defect = zero;
+        for first in self.points.clone().step_by(RUN) {
+            let count = self.points.end.wrapping_sub(first).min(RUN);
+            load_pairs(isa, &self.grid, first, count, &mut kept.pairs);
+            for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
+                defect = defect + self.load_grad_output(isa, c, first..first.wrapping_add(count), to);
             }
-            let Some(grid_grad) = self.grid_grad.as_mut() else { continue };
-            for (even, odd) in even.iter_mut().zip(&odd) {
-                for k in (0..CHUNK).step_by(lanes_of::<S, T::Acc>()) {
-                    put::<S, _>(lanes(isa, even, k) + lanes(isa, odd, k), even, k);
-                }
+            if self.axes.nearest {
+                self.nearest(isa, count, &mut kept);
+            } else if self.locate(isa, count, &mut kept) {
+                self.compute::<S, true>(isa, count, &mut kept);
+            } else {
+                self.compute::<S, false>(isa, count, &mut kept);
             }
-            Put { grid_grad, cells: &cells, at: first, sums: &mut even }.run(isa);
+            self.scatter(&kept, count);
+            if let Some(grid_grad) = self.grid_grad.as_mut() {
+                put_pairs(isa, &mut grid_grad.out, first, count, &kept.pairs);
+            }
         }
+        !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
     }
-}
-
-impl<A: Real> Neighbours<A> {
-    /// Those of the points that lie in `cells` of `size` pixels. The cell is one of them or the pixel before or behind.
-    #[inline(always)]
-    fn find<S: Isa>(&mut self, isa: S, cells: &AxisCells<A>, k: usize, size: usize) -> [A::V<S>; 4] {
-        let (zero, one) = (splat(isa, A::default()), splat(isa, A::ONE));
-        let last = splat(isa, A::from_usize(size.saturating_sub(1)));
-        let cell = lanes(isa, &cells.cell, k);
-        let (from, to) = (lanes(isa, &cells.before, k), lanes(isa, &cells.after, k));
-        let at = Vector::select(cell.lt(zero), zero, Vector::select(cell.lt(last), cell, last - one));
-        let (first, second, before) = (cell.eq(at), cell.eq(last), cell.eq(zero - one));
-        put::<S, _>(at, &mut self.at, k);
-        put::<S, _>(first, &mut self.first, k);
-        put::<S, _>(second, &mut self.second, k);
-        put::<S, _>(before, &mut self.before, k);
-        [Vector::select(first, from, to), Vector::select(first, to, from), first.or(before), first.or(second)]
-    }
-
-    /// The pixels at the cell and behind it, +0 where there is none, of the two neighbours.
-    #[inline(always)]
-    fn around<S: Isa>(&self, isa: S, k: usize, [a, b]: [A::V<S>; 2]) -> [A::V<S>; 2] {
-        let (first, second) = (lanes(isa, &self.first, k), lanes(isa, &self.second, k));
-        let before = lanes(isa, &self.before, k);
-        [Vector::select(first, a, second.and(b)), Vector::select(first, b, before.and(a))]
-    }
-}
-
-impl<A: Real> Corners<A> {
-    #[inline(always)]
-    fn find<S: Isa>(&mut self, isa: S, cells: &Cells<A>, [height, width]: [usize; 2]) {
-        for k in (0..cells.count).step_by(lanes_of::<S, A>()) {
-            if cells.nearest {
-                let (x, in_width) = pixels(isa, &cells.x, k, width);
-                let (y, in_height) = pixels(isa, &cells.y, k, height);
-                put::<S, _>(in_width.and(in_height), &mut self.any, k);
-                self.put_index(isa, y, x, width, k);
-                continue;
-            }
-            let [left, right, in_left, in_right] = self.x.find(isa, &cells.x, k, width);
-            let [top, bottom, in_top, in_bottom] = self.y.find(isa, &cells.y, k, height);
-            let (x, y) = (lanes(isa, &self.x.at, k), lanes(isa, &self.y.at, k));
-            self.put_index(isa, y, x, width, k);
-            put::<S, _>(in_left.or(in_right).and(in_top.or(in_bottom)), &mut self.any, k);
-            let [a, b, c, d] = &mut self.weights;
-            put::<S, _>(left * top, a, k);
-            put::<S, _>(right * top, b, k);
-            put::<S, _>(left * bottom, c, k);
-            put::<S, _>(right * bottom, d, k);
-            let [a, b, c, d] = &mut self.own;
-            put::<S, _>(in_left.and(in_top), a, k);
-            put::<S, _>(in_right.and(in_top), b, k);
-            put::<S, _>(in_left.and(in_bottom), c, k);
-            put::<S, _>(in_right.and(in_bottom), d, k);
-        }
-    }
-
-    /// Exact: the plan takes this route only where every index is.
-    #[inline(always)]
-    fn put_index<S: Isa>(&mut self, isa: S, y: A::V<S>, x: A::V<S>, width: usize, k: usize) {
-        let index = y * splat(isa, A::from_usize(width)) + x;
-        index.store_indices(self.at.get_mut(within::<S, A>(k)..).unwrap_or(&mut []));
-    }
-}
-
-/// The pixels that points have along an axis of `size`, +0 elsewhere, and a mask of where they have one.
-#[inline(always)]
-fn pixels<S: Isa, A: Real>(isa: S, cells: &AxisCells<A>, k: usize, size: usize) -> (A::V<S>, A::V<S>) {
-    let cell = lanes(isa, &cells.cell, k);
-    let there = splat(isa, A::default()).le(cell).and(cell.lt(splat(isa, A::from_usize(size))));
-    (there.and(cell), there)
 }
 
 impl<T: Element> PointLanes<'_, '_, T> {
-    /// Reads `grad_output` of at most a chunk of points.
+    /// Reads `grad_output` of a run of points. Gives 0, or NaN where it is not finite.
     #[inline(always)]
-    fn grad_output<S: Isa>(&self, isa: S, c: usize, points: Range<usize>) -> Each<T::Acc> {
+    fn load_grad_output<S: Isa>(
+        &self,
+        isa: S,
+        c: usize,
+        points: Range<usize>,
+        to: &mut [T::Acc; RUN],
+    ) -> <T::Acc as Real>::V<S> {
         let (planes, channel) = (&self.grad_output, c.wrapping_mul(self.grad_output.channel));
-        let mut to = [T::Acc::default(); CHUNK];
-        let (at, run) = planes.run(&points, CHUNK);
+        let zero = splat(isa, T::Acc::default());
+        let (mut defect, (at, run)) = (zero, planes.run(&points, RUN));
         if planes.column != 1 || run != points.len() {
-            for (point, to) in points.zip(&mut to) {
+            for (point, to) in points.clone().zip(&mut *to) {
                 *to = planes.widen(planes.offset(point).wrapping_add(channel));
             }
-            return to;
+            for k in (0..points.len()).step_by(lanes_of::<S, T::Acc>()) {
+                defect = defect + lanes(isa, to, k) * zero;
+            }
+            return defect;
         }
         let at = at.wrapping_add(channel);
         let from = planes.data.get(at..at.wrapping_add(run)).unwrap_or(&[]);
         for k in (0..run).step_by(lanes_of::<S, T::Acc>()) {
-            put::<S, _>(T::load(isa, from.get(k..).unwrap_or(&[])), &mut to, k);
+            let values = T::load(isa, from.get(k..).unwrap_or(&[]));
+            defect = defect + values * zero;
+            put::<S, _, _>(values, to, k);
         }
-        to
+        defect
     }
 
-    /// Adds what a channel gives the gradients of points to their sums along x and y.
+    /// Whether a channel of `input_grad` is added to.
     #[inline(always)]
-    fn gradients<S: Isa>(
-        &self,
-        isa: S,
-        cells: &Cells<T::Acc>,
-        corners: &Corners<T::Acc>,
-        c: usize,
-        grad_output: &Each<T::Acc>,
-        [sums_x, sums_y]: &mut [Each<T::Acc>; 2],
-    ) {
-        let Some(plane) = self.input.data.get(c.wrapping_mul(self.input.channel)..) else { return };
-        let Some(below) = plane.get(self.size[1]..) else { return };
-        let (x, y) = (&cells.x, &cells.y);
-        for k in (0..cells.count).step_by(lanes_of::<S, T::Acc>()) {
-            let at = corners.at.get(within::<S, T::Acc>(k)..).unwrap_or(&[]);
-            let (above, below) = (Vector::pairs(isa, plane, at), Vector::pairs(isa, below, at));
-            let ([nw, ne], [sw, se]) = (corners.x.around(isa, k, above), corners.x.around(isa, k, below));
-            let ([nw, sw], [ne, se]) = (corners.y.around(isa, k, [nw, sw]), corners.y.around(isa, k, [ne, se]));
-            let (by, ay) = (lanes(isa, &y.before, k), lanes(isa, &y.after, k));
-            let (bx, ax) = (lanes(isa, &x.before, k), lanes(isa, &x.after, k));
-            let (any, go) = (lanes(isa, &corners.any, k), lanes(isa, grad_output, k));
-            let slope_x = (ne - nw) * by + (se - sw) * ay;
-            let slope_y = (sw - nw) * bx + (se - ne) * ax;
-            put::<S, _>(lanes(isa, sums_x, k) + any.and(go * slope_x), sums_x, k);
-            put::<S, _>(lanes(isa, sums_y, k) + any.and(go * slope_y), sums_y, k);
-        }
+    fn adds(&self, c: usize) -> bool {
+        self.added.contains(&c) && !self.input_grad.data.is_empty()
     }
 
-    /// Adds what points give their pixels in a channel.
+    /// Finds the corners of a run of points. Gives whether the image has all of their pixels.
     #[inline(always)]
-    fn scatter<S: Isa>(
-        &mut self,
-        isa: S,
-        cells: &Cells<T::Acc>,
-        corners: &Corners<T::Acc>,
-        c: usize,
-        grad_output: &Each<T::Acc>,
-    ) {
-        let first = c.wrapping_sub(self.added.start).wrapping_mul(self.input_grad.channel);
-        let plane = self.input_grad.data.get_mut(first..).unwrap_or(&mut []);
-        let mut terms = [[T::Acc::default(); CHUNK]; 4];
-        if cells.nearest {
-            let [terms, ..] = &mut terms;
-            for k in (0..cells.count).step_by(lanes_of::<S, T::Acc>()) {
-                put::<S, _>(lanes(isa, &corners.any, k).and(lanes(isa, grad_output, k)), terms, k);
-            }
-            for (&at, &term) in corners.at.iter().zip(&*terms).take(cells.count) {
-                add(plane, at as usize, term);
-            }
-            return;
+    fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
+        let [x, y] = &kept.pairs;
+        let mut outside = splat(isa, T::Acc::default());
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
+            let grid = [lanes(isa, x, k), lanes(isa, y, k)];
+            let (at, beyond) = locate(isa, &self.axes, grid, self.size, &mut kept.places, k);
+            at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
+            outside = outside.or(beyond);
         }
-        for ((terms, weights), own) in terms.iter_mut().zip(&corners.weights).zip(&corners.own) {
-            for k in (0..cells.count).step_by(lanes_of::<S, T::Acc>()) {
-                put::<S, _>(lanes(isa, own, k).and(lanes(isa, weights, k) * lanes(isa, grad_output, k)), terms, k);
+        if self.is_far() && squares::follow(&kept.at, count) {
+            // Some of a line's pixels are enough.
+            for &at in kept.at.iter().take(count).step_by(4) {
+                self.ask(isa, at as usize);
             }
         }
-        let [a, b, c, d] = &terms;
-        for k in 0..cells.count.min(CHUNK) {
-            let at = corners.at[k] as usize;
-            let below = at.wrapping_add(self.size[1]);
-            // One by one: a vector waits long for a part of it that was just written by another vector.
-            add(plane, at, a[k]);
-            add(plane, at.wrapping_add(1), b[k]);
-            add(plane, below, c[k]);
-            add(plane, below.wrapping_add(1), d[k]);
+        !Vector::any(outside)
+    }
+
+    /// Whether the planes are larger than the caches next to a core.
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.input.data.len().saturating_add(self.input_grad.data.len()) > NEAR / size_of::<T::Acc>()
+    }
+
+    /// Asks for the pixels of a point.
+    #[inline(always)]
+    fn ask<S: Isa>(&self, isa: S, at: usize) {
+        for c in 0..self.channels {
+            for at in [at, at.wrapping_add(self.size[1])] {
+                isa.prefetch(self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
+                isa.prefetch(self.input_grad.data, at.wrapping_add(c.wrapping_mul(self.input_grad.channel)));
+            }
         }
     }
-}
 
-/// Adds a term to a sum.
-#[inline(always)]
-fn add<A: Real>(sums: &mut [A], at: usize, term: A) {
-    if let Some(sum) = sums.get_mut(at) {
-        *sum = *sum + term;
+    /// Computes the terms and gradients of a run of points, which may lie all `INSIDE`.
+    #[inline(always)]
+    fn compute<S: Isa, const INSIDE: bool>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
+        let zero = splat(isa, T::Acc::default());
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
+            let corner = Corner::<S, T::Acc, INSIDE>::new(isa, &kept.places, k, self.size);
+            let at = kept.at.get(k & (RUN - lanes_of::<S, T::Acc>())..).unwrap_or(&[]);
+            // Channels 0 and 2, and 1 and 3, are added first: that is how eight lanes of sums are halved.
+            let (mut even, mut odd) = ([zero; 2], [zero; 2]);
+            let channels = kept.grad_output.iter().zip(&mut kept.terms).enumerate();
+            for (c, (grad_output, terms)) in channels.take(self.channels) {
+                let grad_output = lanes(isa, grad_output, k);
+                if let Some(plane) = self.input.data.get(c.wrapping_mul(self.input.channel)..)
+                    && !plane.is_empty()
+                {
+                    let pixels = Vector::squares(isa, plane, at, self.size[1]);
+                    let [x, y] = corner.gradients(grad_output, pixels);
+                    let sums = if c & 1 == 0 { &mut even } else { &mut odd };
+                    *sums = [sums[0] + x, sums[1] + y];
+                }
+                if self.adds(c) {
+                    let to = terms.get_mut(k & (RUN - lanes_of::<S, T::Acc>())..).unwrap_or(&mut []);
+                    squares::put_terms(isa, corner.terms(grad_output), to);
+                }
+            }
+            let [x, y] = &mut kept.pairs;
+            put::<S, _, _>(corner.multipliers[0] * (even[0] + odd[0]), x, k);
+            put::<S, _, _>(corner.multipliers[1] * (even[1] + odd[1]), y, k);
+        }
+    }
+
+    /// Finds the nearest pixels of a run of points, whose gradients are 0. What they add is `grad_output`, 0 for those that have none.
+    #[inline(always)]
+    fn nearest<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
+        let [x, y] = &mut kept.pairs;
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
+            let (at, any) = nearest(isa, &self.axes, [lanes(isa, x, k), lanes(isa, y, k)], self.size);
+            at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
+            for grad_output in kept.grad_output.iter_mut().take(self.channels) {
+                put::<S, _, _>(any.and(lanes(isa, grad_output, k)), grad_output, k);
+            }
+        }
+        (*x, *y) = ([T::Acc::default(); RUN], [T::Acc::default(); RUN]);
+    }
+
+    /// Adds what the points of a run give their pixels.
+    #[inline(always)]
+    fn scatter(&mut self, kept: &Kept<T::Acc>, count: usize) {
+        match self.added.len() {
+            _ if self.input_grad.data.is_empty() => {}
+            1 => self.scatter_to::<1>(kept, count),
+            2 => self.scatter_to::<2>(kept, count),
+            3 => self.scatter_to::<3>(kept, count),
+            _ => self.scatter_to::<4>(kept, count),
+        }
+    }
+
+    /// The same for so many channels.
+    #[inline(always)]
+    fn scatter_to<const C: usize>(&mut self, kept: &Kept<T::Acc>, count: usize) {
+        let (mut rest, channel) = (&mut *self.input_grad.data, self.input_grad.channel);
+        let mut planes = core::array::from_fn::<_, C, _>(|_| {
+            let all = core::mem::take(&mut rest);
+            let (plane, others) = all.split_at_mut_checked(channel.min(all.len())).unwrap_or_default();
+            rest = others;
+            plane
+        });
+        let Some(terms) = kept.terms.get(self.added.start..).and_then(|terms| terms.first_chunk::<C>()) else { return };
+        if self.axes.nearest {
+            for (plane, terms) in planes.iter_mut().zip(kept.grad_output.iter().skip(self.added.start)) {
+                for (&at, &term) in kept.at.iter().zip(terms).take(count) {
+                    if let Some(sum) = plane.get_mut(at as usize) {
+                        *sum = *sum + term;
+                    }
+                }
+            }
+        } else {
+            squares::add(&mut planes, self.size[1], &kept.at, terms, count);
+        }
     }
 }

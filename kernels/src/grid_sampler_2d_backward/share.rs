@@ -150,6 +150,7 @@ impl<T: Stored> Share<'_, T> {
         let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out: out_of_points, totals: &mut [], first: true, last: true };
         let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
+        let mut finite = true;
         for (points, makes) in runs {
             if !makes && !p.want_input_grad {
                 continue;
@@ -166,7 +167,7 @@ impl<T: Stored> Share<'_, T> {
                 added: channels.clone(),
                 grid_grad: makes.then_some(&mut grid_grad),
             };
-            dispatch(level, image);
+            finite &= dispatch(level, image);
         }
         if !p.want_input_grad {
             return;
@@ -174,7 +175,7 @@ impl<T: Stored> Share<'_, T> {
         if staged {
             let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
             dispatch(level, Unpack { packed: staged_sums, channels: channels.len(), positions: pixels, planes });
-        } else {
+        } else if !finite {
             let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
             dispatch(level, Canonical { planes, channels: channels.len(), positions: 0..pixels });
         }

@@ -1,4 +1,4 @@
-//! Pairs: split into two vectors, put together again, and gathered by index.
+//! Pairs, split into two vectors and put together again, and squares, gathered by index.
 
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
@@ -24,22 +24,24 @@ impl<T: Real> Kernel for Split<'_, T> {
     }
 }
 
-/// Gathers pairs at indices that a vector holds.
-struct Gather<'a, T>(&'a [T], &'a [T; 8]);
+/// Gathers squares at indices that a vector holds, their second rows that far below.
+struct Gather<'a, T>(&'a [T], &'a [T; 8], usize);
 
 impl<T: Real> Kernel for Gather<'_, T> {
-    type Output = (Vec<u32>, [Vec<T>; 2]);
+    type Output = (Vec<u32>, [Vec<T>; 4]);
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) -> Self::Output {
         let lanes = T::V::<S>::LANES;
         let mut at = vec![u32::MAX; lanes];
         T::V::<S>::load(isa, self.1).store_indices(&mut at);
-        let [a, b] = T::V::<S>::pairs(isa, self.0, &at);
-        let (mut first, mut second) = (vec![T::default(); lanes], vec![T::default(); lanes]);
-        a.store(&mut first);
-        b.store(&mut second);
-        (at, [first, second])
+        let [[a, b], [c, d]] = T::V::<S>::squares(isa, self.0, &at, self.2);
+        let square = [a, b, c, d].map(|v| {
+            let mut to = vec![T::default(); lanes];
+            v.store(&mut to);
+            to
+        });
+        (at, square)
     }
 }
 
@@ -56,20 +58,25 @@ fn splits<T: Real>() {
 
 fn gathers<T: Real>() {
     let data: Vec<T> = (0..20).map(|i| T::from_usize(i + 1)).collect();
-    // All there, the last pair among them; one that has no second element; far beyond; nothing to read.
-    for (indices, len) in [
-        ([0, 18, 5, 5, 1, 17, 9, 2], 20),
-        ([3, 0, 1, 18, 19, 2, 7, 5], 20),
-        ([5, 1 << 20, 0, 1, 6, 4, 3, 2], 7),
-        ([0; 8], 1),
+    // All there, the last square among them; some that have no second row, or none whose second pixel is there; far beyond; rows
+    // of two; nothing to read.
+    for (indices, len, below) in [
+        ([0, 14, 5, 5, 1, 13, 9, 2], 20, 4),
+        ([3, 0, 1, 15, 14, 2, 7, 5], 20, 4),
+        ([5, 1 << 20, 0, 1, 6, 4, 3, 2], 7, 3),
+        ([0, 2, 4, 6, 8, 10, 12, 14], 18, 2),
+        ([0; 8], 3, 2),
+        ([0; 8], 8, usize::MAX),
     ] {
         let at = indices.map(T::from_usize);
         for level in Level::available() {
-            let (got, [first, second]) = level.dispatch(Gather(&data[..len], &at));
+            let (got, square) = level.dispatch(Gather(&data[..len], &at, below));
             for (k, &index) in indices.iter().enumerate().take(got.len()) {
                 assert_eq!(got[k] as usize, index, "{level}");
-                let want = if index + 1 < len { [data[index], data[index + 1]] } else { [T::default(); 2] };
-                assert!([first[k], second[k]] == want, "{level}: pair {index} of {len}");
+                let there = below.checked_add(index + 1).is_some_and(|last| last < len);
+                let want = [index, index + 1, index.wrapping_add(below), index.wrapping_add(below).wrapping_add(1)]
+                    .map(|at| if there { data[at] } else { T::default() });
+                assert!([0, 1, 2, 3].map(|i| square[i][k]) == want, "{level}: square {index} of {len}");
             }
         }
     }
@@ -82,7 +89,7 @@ fn pairs_split_and_join() {
 }
 
 #[test]
-fn pairs_are_gathered_where_they_are() {
+fn squares_are_gathered_where_they_are() {
     gathers::<f32>();
     gathers::<f64>();
 }

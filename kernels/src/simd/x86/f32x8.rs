@@ -3,8 +3,8 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::Avx2;
-use crate::simd::{Vector, put, some_pairs};
+use super::{Avx2, read_each};
+use crate::simd::{Vector, put, some_squares};
 
 /// Eight f32. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -181,27 +181,33 @@ impl Vector<Avx2> for F32x8 {
         put(wide::u32x8::from(unsafe { _mm256_cvttps_epi32(self.0) }).to_array(), dst);
     }
     #[inline(always)]
-    fn pairs(isa: Avx2, data: &[f32], at: &[u32]) -> [Self; 2] {
-        let (Some(&at), Some(last)) = (at.first_chunk::<8>(), data.len().checked_sub(2)) else {
-            return some_pairs(isa, data, at);
+    fn squares(isa: Avx2, data: &[f32], at: &[u32], below: usize) -> [[Self; 2]; 2] {
+        let last = below.checked_add(2).and_then(|reach| data.len().checked_sub(reach));
+        let (Some(at), Some(last)) = (at.first_chunk::<8>(), last) else {
+            return some_squares(isa, data, at, below);
         };
         let last = u32::try_from(last).unwrap_or(u32::MAX).cast_signed();
-        // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them. A pair is as
-        // large as an f64.
+        // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them and `below` them.
+        // A pair is as large as an f64.
         unsafe {
             let last = _mm256_set1_epi32(last);
-            let beyond = _mm256_xor_si256(_mm256_max_epu32(wide::u32x8::new(at).into(), last), last);
+            let numbers = _mm256_loadu_si256(at.as_ptr().cast());
+            let beyond = _mm256_xor_si256(_mm256_max_epu32(numbers, last), last);
             if _mm256_testz_si256(beyond, beyond) == 0 {
-                return some_pairs(isa, data, &at);
+                return some_squares(isa, data, at, below);
             }
-            let pair = |k: usize| data.as_ptr().add(at[k] as usize).cast::<f64>();
-            let two = |j: usize, k: usize| _mm_loadh_pd(_mm_load_sd(pair(j)), pair(k));
-            let four = |low: __m128d, high: __m128d| _mm256_castpd_ps(_mm256_set_m128d(high, low));
-            // Shuffles work in each half of the register.
-            let (front, back) = (four(two(0, 1), two(4, 5)), four(two(2, 3), two(6, 7)));
-            let first = _mm256_shuffle_ps::<0b10_00_10_00>(front, back);
-            let second = _mm256_shuffle_ps::<0b11_01_11_01>(front, back);
-            [Self(first), Self(second)]
+            let at = read_each(at);
+            let gather = |data: *const f32| {
+                let pair = |k: usize| data.add(at[k]).cast::<f64>();
+                let two = |j: usize, k: usize| _mm_loadh_pd(_mm_load_sd(pair(j)), pair(k));
+                let four = |low: __m128d, high: __m128d| _mm256_castpd_ps(_mm256_set_m128d(high, low));
+                // Shuffles work in each half of the register.
+                let (front, back) = (four(two(0, 1), two(4, 5)), four(two(2, 3), two(6, 7)));
+                let first = _mm256_shuffle_ps::<0b10_00_10_00>(front, back);
+                let second = _mm256_shuffle_ps::<0b11_01_11_01>(front, back);
+                [Self(first), Self(second)]
+            };
+            [gather(data.as_ptr()), gather(data.as_ptr().add(below))]
         }
     }
 }

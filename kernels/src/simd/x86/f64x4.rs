@@ -3,8 +3,8 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::Avx2;
-use crate::simd::{Vector, put, some_pairs};
+use super::{Avx2, read_each};
+use crate::simd::{Vector, put, some_squares};
 
 /// Four f64. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -156,18 +156,23 @@ impl Vector<Avx2> for F64x4 {
         put(wide::u32x4::from(unsafe { _mm256_cvttpd_epi32(self.0) }).to_array(), dst);
     }
     #[inline(always)]
-    fn pairs(isa: Avx2, data: &[f64], at: &[u32]) -> [Self; 2] {
-        let (Some(&at), Some(last)) = (at.first_chunk::<4>(), data.len().checked_sub(2)) else {
-            return some_pairs(isa, data, at);
+    fn squares(isa: Avx2, data: &[f64], at: &[u32], below: usize) -> [[Self; 2]; 2] {
+        let last = below.checked_add(2).and_then(|reach| data.len().checked_sub(reach));
+        let (Some(at), Some(last)) = (at.first_chunk::<4>(), last) else {
+            return some_squares(isa, data, at, below);
         };
-        if at.into_iter().fold(0, u32::max) as usize > last {
-            return some_pairs(isa, data, &at);
+        if at.iter().any(|&at| at as usize > last) {
+            return some_squares(isa, data, at, below);
         }
-        // SAFETY: there is a token, and `data` has a pair at the largest index.
+        let at = read_each(at);
+        // SAFETY: there is a token, and `data` has pairs at the largest index and `below` it.
         unsafe {
-            let pair = |k: usize| _mm_loadu_pd(data.as_ptr().add(at[k] as usize));
-            let (even, odd) = (_mm256_set_m128d(pair(2), pair(0)), _mm256_set_m128d(pair(3), pair(1)));
-            [Self(_mm256_unpacklo_pd(even, odd)), Self(_mm256_unpackhi_pd(even, odd))]
+            let gather = |data: *const f64| {
+                let pair = |k: usize| _mm_loadu_pd(data.add(at[k]));
+                let (even, odd) = (_mm256_set_m128d(pair(2), pair(0)), _mm256_set_m128d(pair(3), pair(1)));
+                [Self(_mm256_unpacklo_pd(even, odd)), Self(_mm256_unpackhi_pd(even, odd))]
+            };
+            [gather(data.as_ptr()), gather(data.as_ptr().add(below))]
         }
     }
 }

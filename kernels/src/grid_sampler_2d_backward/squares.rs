@@ -1,0 +1,92 @@
+//! Adds what the points of a run give their pixels: a corner pixel, the one behind it, and the two below.
+//!
+//! Points that follow each other mostly add to the same pixels or to those one to the right. A processor that loads a pixel which
+//! it has just stored, as part of a pair, must wait until that store is done. So the four sums stay in registers, and only those
+//! that the next point does not add to are stored.
+
+use super::cells::lanes_of;
+use crate::simd::{Isa, Real, Vector};
+
+/// Keeps the terms of a vector of points: those of a point side by side.
+#[inline(always)]
+pub(crate) fn put_terms<S: Isa, A: Real>(isa: S, [a, b, c, d]: [A::V<S>; 4], to: &mut [[A; 4]]) {
+    let ([ac, more_ac], [bd, more_bd]) = (Vector::interleave(isa, [a, c]), Vector::interleave(isa, [b, d]));
+    let mut to = to.as_flattened_mut();
+    for halves in [[ac, bd], [more_ac, more_bd]] {
+        for v in <A::V<S> as Vector<S>>::interleave(isa, halves) {
+            v.store(to);
+            to = to.get_mut(lanes_of::<S, A>()..).unwrap_or(&mut []);
+        }
+    }
+}
+
+/// Adds the terms of points, `N` at most, to their pixels in each plane, point by point. `at` has their corners; the second row is
+/// `below` the first.
+#[inline(always)]
+pub(crate) fn add<A: Real, const C: usize, const N: usize>(
+    planes: &mut [&mut [A]; C],
+    below: usize,
+    at: &[u32; N],
+    terms: &[[[A; 4]; N]; C],
+    count: usize,
+) {
+    let mut held = at[0] as usize;
+    let mut sums = [[A::default(); 4]; C];
+    load(planes, held, below, &mut sums);
+    for k in 0..count.min(N) {
+        let at = at[k] as usize;
+        if at == held.wrapping_add(1) && below > 2 {
+            advance(planes, held, below, &mut sums);
+        } else if at != held {
+            store(planes, held, below, &sums);
+            load(planes, at, below, &mut sums);
+        }
+        held = at;
+        for ([nw, ne, sw, se], terms) in sums.iter_mut().zip(terms) {
+            let [a, b, c, d] = terms[k];
+            (*nw, *ne, *sw, *se) = (*nw + a, *ne + b, *sw + c, *se + d);
+        }
+    }
+    store(planes, held, below, &sums);
+}
+
+#[inline(always)]
+fn load<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &mut [[A; 4]; C]) {
+    for (plane, sums) in planes.iter_mut().zip(sums) {
+        let Some([[nw, ne], [sw, se]]) = square(plane, at, below) else { continue };
+        *sums = [*nw, *ne, *sw, *se];
+    }
+}
+
+#[inline(always)]
+fn store<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &[[A; 4]; C]) {
+    for (plane, sums) in planes.iter_mut().zip(sums) {
+        let Some([[nw, ne], [sw, se]]) = square(plane, at, below) else { continue };
+        [*nw, *ne, *sw, *se] = *sums;
+    }
+}
+
+/// To the pixels one to the right; rows have at least 3.
+#[inline(always)]
+fn advance<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &mut [[A; 4]; C]) {
+    for (plane, sums) in planes.iter_mut().zip(sums) {
+        let Some([[nw, _, ne], [sw, _, se]]) = square(plane, at, below) else { continue };
+        (*nw, *sw) = (sums[0], sums[2]);
+        *sums = [sums[1], *ne, sums[3], *se];
+    }
+}
+
+/// The first pixels from `at` on and `below` them; `None` where there are not all.
+#[inline(always)]
+fn square<A, const W: usize>(plane: &mut [A], at: usize, below: usize) -> Option<[&mut [A; W]; 2]> {
+    let (above, below) = plane.get_mut(at..)?.split_at_mut_checked(below)?;
+    Some([above.first_chunk_mut()?, below.first_chunk_mut()?])
+}
+
+/// Whether most corners are next to the one before them, or the same.
+#[inline(always)]
+pub(crate) fn follow<const N: usize>(at: &[u32; N], count: usize) -> bool {
+    let next = at.iter().skip(1).zip(at).take(count.saturating_sub(1));
+    let near = next.fold(0, |near, (&next, &at)| near + u32::from(next.wrapping_sub(at).wrapping_add(1) < 3));
+    near as usize > count / 2
+}

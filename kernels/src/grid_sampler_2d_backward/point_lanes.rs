@@ -232,7 +232,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
             1 => self.scatter_to::<1>(kept, count),
             2 => self.scatter_to::<2>(kept, count),
             3 => self.scatter_to::<3>(kept, count),
-            _ => self.scatter_to::<4>(kept, count),
+            CHANNELS => self.scatter_to::<CHANNELS>(kept, count),
+            _ => {}
         }
     }
 

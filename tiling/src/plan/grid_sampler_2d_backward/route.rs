@@ -84,12 +84,15 @@ impl Plan {
     fn suits_point_lanes(&self) -> bool {
         /// Pixels that f32 counts exactly.
         const COUNTABLE: usize = 1 << 24;
+        /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
+        const NEAR: usize = 1 << 20;
         let p = &self.problem;
-        p.c <= 3
+        let plane = self.pixels().saturating_mul(self.sums_dtype().size());
+        (p.c <= 3 || p.c == 4 && plane.saturating_mul(2 * 4) <= NEAR)
             && p.interpolation != Interpolation::Bicubic
             && p.hi >= 2
             && p.wi >= 2
-            && p.hi.checked_mul(p.wi).is_some_and(|pixels| pixels <= COUNTABLE)
+            && self.pixels() <= COUNTABLE
     }
 
     /// Whether shares are parts of images.

@@ -159,7 +159,7 @@ fn a_limit_has_a_price() {
     // All planes of 1 KiB, two of them, half of one, and two rows of 128 bytes on the stack.
     assert_eq!([4096, 2048, 512, 0].map(|sums| passes(sums + if sums > 0 { 63 } else { 0 })), [1, 2, 8, 16]);
     let limited = PlanOptions { workspace_limit: Some(20_000), local_bytes: None };
-    let images = problem(Dtype::F32, [4, 4, 16, 32], [10, 10], 0);
+    let images = problem(Dtype::F32, [4, 5, 8, 32], [10, 10], 0);
     let choice = plan(&images, &TargetSpec::host(4), &limited)
         .unwrap()
         .choices()

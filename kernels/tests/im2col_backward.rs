@@ -149,6 +149,15 @@ fn long_rows_and_large_strides() {
     }
 }
 
+/// Windows of a plane that no level-2 cache holds are asked for row by row.
+#[test]
+fn planes_larger_than_a_cache() {
+    let rng = &mut Rng::new(9);
+    let spec = Im2col { n: 1, c: 2, h: 131, w: 133, kernel: [3, 3], padding: [1, 1], ..Default::default() };
+    assert!(9 * spec.h * spec.w * 4 > 256 << 10);
+    check(&spec, Fill::Uniform, rng);
+}
+
 #[test]
 fn dtypes_layouts_and_shapes() {
     let rng = &mut Rng::new(4);

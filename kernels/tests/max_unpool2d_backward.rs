@@ -77,6 +77,35 @@ fn sizes_around_the_chunks() {
     }
 }
 
+/// A `grad_output` that no cache holds is gathered in rounds, which must give the same bits and the same lowest bad index.
+#[test]
+fn planes_that_no_cache_holds() {
+    let rng = &mut Rng::new(5);
+    // Rows of no multiple of anything; 1.1 MB.
+    let spec = MaxUnpool { n: 1, c: 3, h: 150, w: 151, out_h: 301, out_w: 303, ..Default::default() };
+    for index in [IndexFill::Permutation, IndexFill::Duplicates, IndexFill::OutOfRange] {
+        check(&spec, Fill::Uniform, index, rng);
+    }
+    let (problem, plane, cells) = (spec.problem(), spec.h * spec.w, (spec.out_h * spec.out_w) as i64);
+    assert!(3 * 4 * cells > 1 << 20);
+    let data = max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Permutation, rng);
+    // Around the rounds of 96, of the first plane and of another one.
+    for position in [0, 95, 96, 97, 191, 192, 1000, plane - 1, plane, plane + 96, 2 * plane + 95, 3 * plane - 1] {
+        let mut data = data.clone();
+        data.indices.set_bits(position, cells as u64);
+        // A later one is not the lowest.
+        data.indices.set_bits(3 * plane - 1, u64::MAX);
+        let index = if position == 3 * plane - 1 { -1 } else { cells };
+        for level in Level::available() {
+            let mut got = output(problem.slot(Tensor::Out));
+            let outputs = Outputs { out: values_mut(&mut got) };
+            let result = run(&planned(&problem, 1, None), level, inputs(&data), outputs, &mut []);
+            let want = RunError::Index { position, index, cells: cells as usize };
+            assert_eq!(result, Err(want), "{level}");
+        }
+    }
+}
+
 #[test]
 fn every_cast_with_every_index_type() {
     let rng = &mut Rng::new(2);

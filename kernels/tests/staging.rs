@@ -82,7 +82,7 @@ fn im2col() {
 
 #[test]
 fn replication_pad() {
-    use replication_pad2d_backward::{Inputs, Outputs, run, run_parallel};
+    use replication_pad2d_backward::{Inputs, Outputs, run, run_parallel, run_share, stage_share};
     use ubtile_tiling::replication_pad2d_backward::plan;
     let dtypes = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
     for (dtype, inputs) in dtypes.into_iter().flat_map(|d| [FAR[0], FAR[1], Layout::Spread].map(|l| (d, l))) {
@@ -102,6 +102,16 @@ fn replication_pad() {
         let outputs = Outputs { grad_input: values_mut(&mut got) };
         run_parallel(&copies, Level::detect(), &Threads(2), inputs(), outputs, &mut workspace).unwrap();
         assert_eq!(got.bytes(), want.bytes(), "{dtype}");
+
+        let mut got = output(problem.slot(Tensor::GradInput));
+        let staging = copies.stagings().next().expect("the copy pays");
+        let copy = copy_by_shares(&staging, |share, copy| stage_share(&copies, 0, share, inputs(), copy).unwrap());
+        for share in (0..copies.block_dim()).rev() {
+            let outputs = Outputs { grad_input: elements(&mut got, &copies.share_range(1, share)) };
+            let inputs = Inputs { grad_output: values(&copy) };
+            run_share(&copies, Level::detect(), 1, share, inputs, outputs).unwrap();
+        }
+        assert_eq!(got.bytes(), want.bytes(), "{dtype} by shares");
     }
 }
 

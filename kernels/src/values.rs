@@ -4,6 +4,10 @@ use half::{bf16, f16};
 use ubtile_tiling::{Dtype, Tensor, TensorSlot};
 
 use crate::RunError;
+use crate::built::{BF16, COMPLEX, F16, F32, F64, INTEGER};
+
+/// Sums of short types are F32.
+const SINGLE: bool = F32 || F16 || BF16;
 
 /// The elements of an input, as many as its strides reach.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,7 @@ pub enum ValuesMut<'a> {
 
 impl<'a> Values<'a> {
     /// The elements in `bytes`, in this machine's byte order; `None` when the bytes are not aligned for the dtype or end inside
-    /// an element.
+    /// an element, or when this build left the dtype out.
     #[must_use]
     pub fn from_bytes(dtype: Dtype, bytes: &'a [u8]) -> Option<Self> {
         fn cast<T: bytemuck::Pod>(bytes: &[u8]) -> Option<&[T]> {
@@ -73,18 +77,19 @@ impl<'a> Values<'a> {
             if bytes.is_empty() { Some(&[]) } else { bytemuck::try_cast_slice(bytes).ok() }
         }
         Some(match dtype {
-            Dtype::F16 => Self::F16(cast(bytes)?),
-            Dtype::Bf16 => Self::Bf16(cast(bytes)?),
-            Dtype::F32 => Self::F32(cast(bytes)?),
-            Dtype::F64 => Self::F64(cast(bytes)?),
-            Dtype::I8 => Self::I8(cast(bytes)?),
-            Dtype::U8 => Self::U8(bytes),
-            Dtype::I16 => Self::I16(cast(bytes)?),
+            Dtype::F16 if F16 => Self::F16(cast(bytes)?),
+            Dtype::Bf16 if BF16 => Self::Bf16(cast(bytes)?),
+            Dtype::F32 if SINGLE => Self::F32(cast(bytes)?),
+            Dtype::F64 if F64 => Self::F64(cast(bytes)?),
+            Dtype::I8 if INTEGER => Self::I8(cast(bytes)?),
+            Dtype::U8 if INTEGER => Self::U8(bytes),
+            Dtype::I16 if INTEGER => Self::I16(cast(bytes)?),
             Dtype::I32 => Self::I32(cast(bytes)?),
             Dtype::I64 => Self::I64(cast(bytes)?),
-            Dtype::Bool => Self::Bool(bytes),
-            Dtype::C64 => Self::C64(cast(bytes)?),
-            Dtype::C128 => Self::C128(cast(bytes)?),
+            Dtype::Bool if INTEGER => Self::Bool(bytes),
+            Dtype::C64 if COMPLEX => Self::C64(cast(bytes)?),
+            Dtype::C128 if COMPLEX => Self::C128(cast(bytes)?),
+            _ => return None,
         })
     }
 
@@ -171,25 +176,26 @@ impl<'a> Values<'a> {
 
 impl<'a> ValuesMut<'a> {
     /// The elements in `bytes`, in this machine's byte order; `None` when the bytes are not aligned for the dtype or end inside
-    /// an element.
+    /// an element, or when this build left the dtype out.
     #[must_use]
     pub fn from_bytes(dtype: Dtype, bytes: &'a mut [u8]) -> Option<Self> {
         fn cast<T: bytemuck::Pod>(bytes: &mut [u8]) -> Option<&mut [T]> {
             if bytes.is_empty() { Some(&mut []) } else { bytemuck::try_cast_slice_mut(bytes).ok() }
         }
         Some(match dtype {
-            Dtype::F16 => Self::F16(cast(bytes)?),
-            Dtype::Bf16 => Self::Bf16(cast(bytes)?),
-            Dtype::F32 => Self::F32(cast(bytes)?),
-            Dtype::F64 => Self::F64(cast(bytes)?),
-            Dtype::I8 => Self::I8(cast(bytes)?),
-            Dtype::U8 => Self::U8(bytes),
-            Dtype::I16 => Self::I16(cast(bytes)?),
+            Dtype::F16 if F16 => Self::F16(cast(bytes)?),
+            Dtype::Bf16 if BF16 => Self::Bf16(cast(bytes)?),
+            Dtype::F32 if SINGLE => Self::F32(cast(bytes)?),
+            Dtype::F64 if F64 => Self::F64(cast(bytes)?),
+            Dtype::I8 if INTEGER => Self::I8(cast(bytes)?),
+            Dtype::U8 if INTEGER => Self::U8(bytes),
+            Dtype::I16 if INTEGER => Self::I16(cast(bytes)?),
             Dtype::I32 => Self::I32(cast(bytes)?),
             Dtype::I64 => Self::I64(cast(bytes)?),
-            Dtype::Bool => Self::Bool(bytes),
-            Dtype::C64 => Self::C64(cast(bytes)?),
-            Dtype::C128 => Self::C128(cast(bytes)?),
+            Dtype::Bool if INTEGER => Self::Bool(bytes),
+            Dtype::C64 if COMPLEX => Self::C64(cast(bytes)?),
+            Dtype::C128 if COMPLEX => Self::C128(cast(bytes)?),
+            _ => return None,
         })
     }
 

@@ -36,12 +36,13 @@ impl Planes {
     pub(super) fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
         let Self { elements, cells, first, .. } = *self;
         let plane = first / at_least_1(elements);
-        let mut planes = data.get(plane.wrapping_mul(cells)..).unwrap_or(&[]);
+        // What is asked for counts from here, too.
+        let own = data.get(plane.wrapping_mul(cells)..).unwrap_or(&[]);
         let all = indices.get(first..).unwrap_or(&[]);
-        let (mut indices, mut out) = (all, out);
+        let (mut planes, mut indices, mut out) = (own, all, out);
         // Up to the end of the first plane, which a share may begin in the middle of.
         let mut count = elements.wrapping_sub(first % at_least_1(elements));
-        let mut ahead = Ahead::new(self, planes, elements.wrapping_sub(count));
+        let mut ahead = Ahead::new(self, own, elements.wrapping_sub(count));
         let mut bad = None;
         while !out.is_empty() {
             count = count.min(out.len());
@@ -56,7 +57,7 @@ impl Planes {
                     let at =
                         pick(plane, from, to).map(|at| before.wrapping_add(round.wrapping_mul(ROUND)).wrapping_add(at));
                     bad = bad.or(at);
-                    ahead.ask(data);
+                    ahead.ask(own);
                 }
             }
             (out, indices, planes, count) = (rest, behind, others, elements);

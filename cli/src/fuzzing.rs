@@ -8,6 +8,7 @@ mod library;
 mod own;
 mod repro;
 mod shrink;
+mod tile;
 mod worker;
 
 use std::fmt;
@@ -22,9 +23,11 @@ use ubtile_tiling::{Dtype, Tensor};
 
 pub(crate) use case::{Case, Way};
 pub(crate) use cases::Generator;
+pub(crate) use document::attributes;
 pub(crate) use library::serve;
-pub(crate) use repro::{Found, Repro};
+pub(crate) use repro::{AnyRepro, Found, Repro};
 pub(crate) use shrink::smallest;
+pub(crate) use tile::{Pair, Tested, TileRepro, smallest_tile};
 pub(crate) use worker::Worker;
 
 /// Whose kernels are tried.
@@ -70,6 +73,14 @@ pub(crate) enum Kind {
     Mismatch,
     /// The result depends on how it is run.
     Bits,
+    /// A tile program has something that the sanitizer finds.
+    Sanitizer,
+    /// It cannot be carried out.
+    Halt,
+    /// Its result depends on the order of steps that nothing orders.
+    Order,
+    /// Its result is not that of the program that it is compared with.
+    Differ,
 }
 
 impl Subject {
@@ -98,6 +109,10 @@ impl fmt::Display for Kind {
             Self::Outside => "outside",
             Self::Mismatch => "mismatch",
             Self::Bits => "bits",
+            Self::Sanitizer => "sanitizer",
+            Self::Halt => "halt",
+            Self::Order => "order",
+            Self::Differ => "differ",
         })
     }
 }

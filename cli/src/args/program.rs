@@ -42,13 +42,13 @@ pub(crate) struct SimOperatorArgs {
     #[command(flatten)]
     pub(crate) lowered: LoweredArgs,
     /// Run it on the tensors of --in: where the results go, a .npz or .safetensors file. Without it, the program is timed
-    #[arg(long = "out", value_name = "FILE", requires = "input")]
+    #[arg(long = "out", value_name = "FILE", requires = "input", conflicts_with = "folder")]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
     pub(crate) seed: u64,
     /// A run for each value of cores or of a number that --set changes: all of a..b, both included, or every STEP-th of a..b:STEP
-    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
+    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with_all = ["output", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) vary: Option<Named<Range>>,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
@@ -63,7 +63,7 @@ pub(crate) struct SimArgs {
     #[arg(long = "in", value_name = "FILE", requires = "output")]
     pub(crate) input: Option<PathBuf>,
     /// Run it on tensors: where those go that it writes, a .npz or .safetensors file. Without it, the program is timed
-    #[arg(long = "out", value_name = "FILE")]
+    #[arg(long = "out", value_name = "FILE", conflicts_with = "folder")]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
@@ -73,7 +73,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "output")]
     pub(crate) set: Vec<Named<String>>,
     /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
-    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with = "output")]
+    #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with_all = ["output", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) vary: Option<Named<Range>>,
     #[command(flatten)]
     pub(crate) save: SaveArgs,

@@ -9,21 +9,21 @@ use ubtile_sim::report::{TraceFormat, TraceOptions, Window};
 use super::values::List;
 
 /// Options that save a timed run.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct SaveArgs {
     /// A folder, made if it is not there, for report.json and report.txt, and for what other programs open: OPPROF_*, with the
     /// program's text, the tables of the vendor's profiler, and simulator/trace.json for MindStudio Insight, Perfetto and
     /// chrome://tracing. With --product all, a folder of these for each product; with --vary, the reports alone
-    #[arg(long = "output", value_name = "DIR", conflicts_with = "output")]
+    #[arg(long = "output", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Cores of the trace, such as 0,7 [default: of cores that do as much as each other, the first one]
-    #[arg(long, value_name = "LIST", requires = "folder", conflicts_with = "vary")]
+    #[arg(long, value_name = "LIST", requires = "folder")]
     trace_cores: Option<List<u32>>,
     /// Microseconds of the trace, from the launch's arrival at the cores, such as 10..12.5 [default: all]
-    #[arg(long, value_name = "a..b", requires = "folder", conflicts_with = "vary")]
+    #[arg(long, value_name = "a..b", requires = "folder")]
     trace_window: Option<TraceWindow>,
     /// What the trace is written as [default: json, perfetto above a million events]
-    #[arg(long, value_enum, requires = "folder", conflicts_with = "vary")]
+    #[arg(long, value_enum, requires = "folder")]
     trace_format: Option<Format>,
 }
 
@@ -37,6 +37,11 @@ enum Format {
 }
 
 impl SaveArgs {
+    /// Whether there is a folder.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// What is traced.
     pub(crate) fn trace(&self) -> TraceOptions {
         TraceOptions {

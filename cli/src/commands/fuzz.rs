@@ -1,16 +1,21 @@
-//! `ubtile fuzz OP`: search for a case that a kernel gets wrong.
+//! `ubtile fuzz`: search for a case that a kernel or a tile program gets wrong.
+
+mod program;
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use ubtile_tiling::Operator;
 
 use crate::args::FuzzArgs;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Generator, Repro, Subject, Verdict, Worker, quietly, smallest};
 use crate::output::{self, Format, Report};
 use crate::progress::Progress;
+
+pub(super) use program::FuzzProgram;
 
 /// How long to search if nobody says.
 const SEARCHING: Duration = Duration::from_secs(60);
@@ -36,28 +41,46 @@ pub(super) struct Fuzz {
     repro: Option<String>,
 }
 
-/// Tries cases until one is wrong or the time is over.
+/// How long a search takes; `None` where the number of cases ends it.
+fn limit(args: &FuzzArgs) -> Option<Duration> {
+    args.time.map(Into::into).or(args.cases.is_none().then_some(SEARCHING))
+}
+
+/// Tries a program, or the kernels of an operator.
 pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
+    match (&args.program, args.operator) {
+        (Some(file), _) => program::run(file, args, format),
+        (None, Some(operator)) => run_operator(operator, args, format),
+        (None, None) => Err(Error::Usage("an operator or --program FILE is required".into())),
+    }
+}
+
+/// Tries cases until one is wrong or the time is over.
+fn run_operator(operator: Operator, args: &FuzzArgs, format: Format) -> Result<(), Error> {
     let mut subject = match &args.kernel {
         Some(library) => Subject::Library(Worker::new(library)?),
         None => Subject::Own,
     };
-    let mut generator = Generator::new(args.operator, args.seed, args.kernel.is_none());
-    let time = args.time.map(Into::into).or(args.cases.is_none().then_some(SEARCHING));
+    let mut generator = Generator::new(operator, args.seed, args.kernel.is_none());
+    let time = limit(args);
     let most = args.cases.map_or(u64::MAX, NonZeroU64::get);
     let started = Instant::now();
     let (mut cases, mut skipped, mut found) = (0, 0, None);
     {
-        let _progress = Progress::new(format!("fuzzing {}", args.operator));
+        let progress = Progress::new(format!("fuzzing {operator}"));
         let in_time = || time.is_none_or(|time: Duration| started.elapsed() < time);
         while found.is_none() && cases + skipped < most && in_time() {
             let tree = generator.next()?;
             let Some(case) = tree.case() else { continue };
+            if (cases + skipped) % 256 == 0 {
+                progress.say(format!("fuzzing {operator}: {cases} cases, {skipped} skipped"));
+            }
             match quietly(|| subject.attempt(&case)) {
                 Verdict::Fine => cases += 1,
                 Verdict::Skipped => skipped += 1,
                 Verdict::Wrong(finding) => {
                     cases += 1;
+                    progress.say(format!("fuzzing {operator}: found {}, making it smaller", finding.kind));
                     let until = Instant::now() + SHRINKING;
                     found = Some(quietly(|| smallest(tree, case, finding, |case| subject.attempt(case), until)));
                 }
@@ -65,7 +88,7 @@ pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
         }
     }
     let mut report = Fuzz {
-        operator: args.operator.name(),
+        operator: operator.name(),
         kernel: args.kernel.as_ref().map(|path| path.display().to_string()),
         seed: args.seed,
         cases,
@@ -83,8 +106,7 @@ pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
     };
     let found = Found { seed: args.seed, case: cases + skipped };
     let path = Repro::new(&case, args.kernel.as_deref(), &finding, found).save(&args.output)?.display().to_string();
-    let line =
-        format!("{}: {}: {}; run it again with: ubtile replay {path}", args.operator, finding.kind, finding.message);
+    let line = format!("{operator}: {}: {}; run it again with: ubtile replay {path}", finding.kind, finding.message);
     (report.failure, report.repro) = (Some(finding), Some(path));
     output::print(format, &report)?;
     Err(Error::Check(line))

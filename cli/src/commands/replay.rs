@@ -1,13 +1,20 @@
 //! `ubtile replay FILE`: run a failure again.
 
+mod opened;
+mod program;
+
+use std::io::{Write as _, stderr};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::TensorSlot;
 
 use crate::args::ReplayArgs;
 use crate::error::Error;
-use crate::fuzzing::{Finding, Repro, Subject, Verdict, Worker, quietly};
+use crate::fuzzing::{AnyRepro, Finding, Repro, Subject, Verdict, Worker, quietly};
 use crate::output::{self, Format, Report, TensorReport};
+
+pub(super) use program::ReplayProgram;
 
 /// A failure that ran again.
 #[derive(Serialize, JsonSchema)]
@@ -19,11 +26,26 @@ pub(super) struct Replay {
     was: Finding,
     /// What is wrong now.
     now: Option<Finding>,
+    /// The command that simulates the problem.
+    sim: String,
 }
 
 /// Runs the case of a file.
 pub(crate) fn run(args: &ReplayArgs, format: Format) -> Result<(), Error> {
-    let repro = Repro::open(&args.file)?;
+    match AnyRepro::open(&args.file)? {
+        AnyRepro::Program(_) if args.kernel.is_some() => {
+            Err(Error::Usage("--kernel is for failures of operators: this one is of a tile program".into()))
+        }
+        AnyRepro::Operator(_) if args.program.is_some() => {
+            Err(Error::Usage("--program is for failures of tile programs: this one is of an operator".into()))
+        }
+        AnyRepro::Program(repro) => program::run(repro, args, format),
+        AnyRepro::Operator(repro) => run_operator(repro, args, format),
+    }
+}
+
+/// Runs the case of an operator.
+fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), Error> {
     let case = repro.case().map_err(|problem| Error::file(&args.file, problem))?;
     let kernel = args.kernel.as_deref().or(repro.kernel.as_deref());
     let mut subject = match kernel {
@@ -35,6 +57,7 @@ pub(crate) fn run(args: &ReplayArgs, format: Format) -> Result<(), Error> {
         Verdict::Skipped => return Err(Error::file(&args.file, "the kernel does not compute this case any more")),
         Verdict::Wrong(finding) => Some(finding),
     };
+    let simulated = opened::command(&case, args.soc.as_deref());
     let slots: Vec<TensorSlot> = case.problem.tensors().collect();
     let report = Replay {
         operator: case.problem.operator().name(),
@@ -42,24 +65,33 @@ pub(crate) fn run(args: &ReplayArgs, format: Format) -> Result<(), Error> {
         tensors: slots.iter().map(TensorReport::of_slot).collect(),
         was: repro.failure,
         now,
+        sim: shlex::try_join(simulated.iter().map(String::as_str)).unwrap_or_default(),
     };
+    let saved = if args.save.is_wanted() { opened::save(&simulated, &args.save) } else { Ok(()) };
     output::print(format, &report)?;
-    match report.now {
-        Some(Finding { kind, message }) => Err(Error::Check(format!("{}: {kind}: {message}", report.operator))),
-        None => Ok(()),
+    end(report.operator, report.now, saved)
+}
+
+/// How the command ends. What is wrong comes before what could not be saved.
+fn end(what: &str, now: Option<Finding>, saved: Result<(), Error>) -> Result<(), Error> {
+    let Some(Finding { kind, message }) = now else { return saved };
+    if let Err(error) = saved {
+        // Nothing is left to do when stderr is closed.
+        let _ = writeln!(stderr(), "warning: no page and no trace: {error}");
     }
+    Err(Error::Check(format!("{what}: {kind}: {message}")))
 }
 
 impl Report for Replay {
     const SCHEMA: &'static str = "ubtile.replay.v1";
 
     fn text(&self) -> String {
-        let Self { operator, kernel, tensors, was, now } = self;
+        let Self { operator, kernel, tensors, was, now, sim } = self;
         let whose = kernel.as_deref().unwrap_or("this tool's kernels");
         let now =
             now.as_ref().map_or("nothing is wrong any more".into(), |now| format!("{}: {}", now.kind, now.message));
         format!(
-            "{operator}, {whose}\n\n{}\nwas: {}: {}\nnow: {now}\n",
+            "{operator}, {whose}\n\n{}\nsimulated by: {sim}\n\nwas: {}: {}\nnow: {now}\n",
             TensorReport::table(tensors),
             was.kind,
             was.message

@@ -8,7 +8,7 @@ use ubtile_sim::report::Simulated;
 
 use super::{compare, disasm, fuzz, ops, plan, products, replay, run, sanitize, sim, tour};
 use crate::error::Error;
-use crate::fuzzing::Repro;
+use crate::fuzzing::{Repro, TileRepro};
 use crate::output::{self, Format, Report};
 
 /// A document that the command makes.
@@ -69,7 +69,7 @@ fn of_type<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-fn documents() -> [Document; 17] {
+fn documents() -> [Document; 20] {
     [
         Document::new::<tour::Tour>("ubtile alone: all four operators on this machine and on every product"),
         Document::new::<ops::Ops>("ops: the support matrix"),
@@ -93,6 +93,14 @@ fn documents() -> [Document; 17] {
             of_type: of_type::<Repro>,
         },
         Document::new::<replay::Replay>("replay: a failure that ran again"),
+        Document::new::<fuzz::FuzzProgram>("fuzz --program: what a search found in a tile program"),
+        Document {
+            id: TileRepro::SCHEMA,
+            what: "*.repro.json: a failure of a tile program",
+            several: false,
+            of_type: of_type::<TileRepro>,
+        },
+        Document::new::<replay::ReplayProgram>("replay: a failure of a tile program that ran again"),
         Document::new::<Schemas>("schema: these names"),
     ]
 }

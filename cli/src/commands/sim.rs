@@ -11,10 +11,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
+use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_tiling::TensorDesc;
 
-use crate::args::{Attributes, SimArgs, SimOperatorArgs};
+use crate::args::{Attributes, SaveArgs, SimArgs, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};
 use crate::output::{Format, Report, TensorReport};
@@ -67,6 +68,16 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
     let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program, results, lowered: Some(&lowered) };
     job.compute(output, format, |global| lowered.fill(input, global))
+}
+
+/// Times a program, the text of a file, and writes what `--output` asks for.
+pub(crate) fn save_program((path, text): (&Path, &str), soc: &Soc, save: &SaveArgs) -> Result<(), Error> {
+    timing::save(path, text, soc, save)
+}
+
+/// Times an operator's program and writes what `--output` asks for.
+pub(crate) fn save_operator(attributes: &Attributes, args: &SimOperatorArgs) -> Result<(), Error> {
+    operator::save(attributes, args)
 }
 
 /// A program to run on tensors.

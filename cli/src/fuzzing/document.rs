@@ -70,7 +70,7 @@ const ALIGN_CORNERS: &str = "align-corners";
 const OUTPUT_MASK: &str = "output-mask";
 
 /// All attributes by their names on the command line; 1 is true.
-pub(super) fn attributes(description: &Description) -> BTreeMap<String, Vec<i64>> {
+pub(crate) fn attributes(description: &Description) -> BTreeMap<String, Vec<i64>> {
     let names = lists(description.operator).iter().map(|&name| name.to_owned());
     let mut attributes: BTreeMap<_, _> = names.zip(description.attributes.iter().cloned()).collect();
     if description.operator == Operator::GridSampler2dBackward {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use ubtile_sim::report::Folder;
 
 use super::document::Document;
-use super::{Case, Finding};
+use super::{Case, Finding, TileRepro};
 use crate::error::Error;
 
 /// The longest file that is read.
@@ -60,15 +60,29 @@ impl Repro {
 
     /// Writes it to a folder and returns the path.
     pub(crate) fn save(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let name = format!("{}-{}-{}.repro.json", self.document.operator(), self.failure.kind, self.found.seed);
-        let json = serde_json::to_string_pretty(self).map_err(|e| Error::file(folder, e))?;
-        let path = folder.join(&name);
-        let files = Folder::create(folder)?;
-        files.text(&name, &(json + "\n"))?;
-        files.keep()?;
-        Ok(path)
+        write(self, folder, &format!("{}-{}-{}", self.document.operator(), self.failure.kind, self.found.seed))
     }
+}
 
+/// Writes a failure to `NAME.repro.json` of a folder and returns the path.
+pub(super) fn write(repro: &impl Serialize, folder: &Path, name: &str) -> Result<PathBuf, Error> {
+    let name = format!("{name}.repro.json");
+    let json = serde_json::to_string_pretty(repro).map_err(|e| Error::file(folder, e))?;
+    let path = folder.join(&name);
+    let files = Folder::create(folder)?;
+    files.text(&name, &(json + "\n"))?;
+    files.keep()?;
+    Ok(path)
+}
+
+/// A failure of either kind.
+#[derive(Debug)]
+pub(crate) enum AnyRepro {
+    Operator(Repro),
+    Program(TileRepro),
+}
+
+impl AnyRepro {
     /// Reads a file.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let length = fs::metadata(path).map_err(|e| Error::file(path, e))?.len();
@@ -76,12 +90,20 @@ impl Repro {
             return Err(Error::file(path, format_args!("has {length} bytes: at most {MAX_BYTES} are read")));
         }
         let text = fs::read(path).map_err(|e| Error::file(path, e))?;
-        let repro: Self =
-            serde_json::from_slice(&text).map_err(|e| Error::file(path, format_args!("is no repro file ({e})")))?;
-        if repro.schema != Self::SCHEMA {
-            let (schema, known) = (&repro.schema, Self::SCHEMA);
-            return Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{known}'")));
+        let none = |e| Error::file(path, format_args!("is no repro file ({e})"));
+        match serde_json::from_slice::<Head>(&text).map_err(none)?.schema.as_str() {
+            Repro::SCHEMA => serde_json::from_slice(&text).map(Self::Operator).map_err(none),
+            TileRepro::SCHEMA => serde_json::from_slice(&text).map(Self::Program).map_err(none),
+            schema => {
+                let known = [Repro::SCHEMA, TileRepro::SCHEMA].join("' and '");
+                Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{known}'")))
+            }
         }
-        Ok(repro)
     }
+}
+
+/// What says which kind it is.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
 }

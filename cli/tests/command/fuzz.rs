@@ -84,6 +84,13 @@ fn the_examples_mistake_is_found_made_small_and_run_again() {
     assert_eq!((&again["schema"], &again["was"]), (&json!("ubtile.replay.v1"), &report["failure"]));
     assert_eq!(again["now"]["kind"], "mismatch");
 
+    // The problem as page and trace, and the command that makes them.
+    assert_eq!(output(at, &format!("replay {file} --output page --soc Ascend310P3")).status.code(), Some(4));
+    let page = fs::read_to_string(at.join("page/report.html")).unwrap();
+    assert!(page.contains("im2col-backward") && page.contains("Ascend310P3"));
+    let simulated = again["sim"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
+    assert_eq!(json(at, simulated)["schema"], "ubtile.sim.v1", "{simulated}");
+
     // Put right, the kernel passes: this case, and many more.
     compile(at, "right", &WRONG_KERNEL.replace(MISTAKE, RIGHT));
     let fixed = json(at, &format!("replay {file} --kernel right.so"));

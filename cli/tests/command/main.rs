@@ -4,6 +4,7 @@ mod failures;
 mod faults;
 mod files;
 mod fuzz;
+mod fuzz_program;
 mod lowered;
 mod plan;
 mod plan_soc;

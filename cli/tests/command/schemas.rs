@@ -105,6 +105,7 @@ fn documents_follow_their_schemas() {
         ("disasm", format!("disasm {PAD}")),
         ("sanitize", "sanitize --program p.tile".into()),
         ("fuzz", "fuzz im2col-backward --cases 2".into()),
+        ("fuzz.program", "fuzz --program p.tile --cases 1".into()),
         ("schemas", "schema".into()),
         ("tour", String::new()),
     ] {
@@ -115,12 +116,18 @@ fn documents_follow_their_schemas() {
     follows(folder, "fuzz", &found);
     follows(folder, "repro", &repro);
     follows(folder, "replay", &document(folder, &format!("replay {}", found["repro"].as_str().unwrap())));
+    // What nobody has written is read.
+    let found = document(folder, "fuzz --program p.tile --cases 1 --output programs");
+    let file = found["repro"].as_str().unwrap();
+    follows(folder, "fuzz.program", &found);
+    follows(folder, "repro.program", &serde_json::from_str(&fs::read_to_string(folder.join(file)).unwrap()).unwrap());
+    follows(folder, "replay.program", &document(folder, &format!("replay {file}")));
     for (file, clock) in [("a.json", 1800), ("b.json", 900)] {
         fs::write(folder.join(file), ok(folder, &format!("sim --program p.tile --set clock={clock} --format json")))
             .unwrap();
     }
     follows(folder, "compare", &document(folder, "compare a.json b.json"));
-    seen.extend(["repro", "replay", "compare"].map(String::from));
+    seen.extend(["repro", "replay", "repro.program", "replay.program", "compare"].map(String::from));
 
     // No document is left out, and each says what its keys mean.
     let listed = document(folder, "schema");

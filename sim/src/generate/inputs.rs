@@ -66,6 +66,12 @@ pub fn inputs(program: &Program, values: Values, choices: &mut Choices<'_>) -> O
     Some(global)
 }
 
+/// From -8 to 8, the simplest ones first.
+fn whole(choices: &mut Choices<'_>) -> i64 {
+    let number = choices.below(17).cast_signed();
+    if number % 2 == 0 { -number / 2 } else { number / 2 + 1 }
+}
+
 /// An element, or a part of a complex one, in the lowest bytes.
 fn word(dtype: Dtype, values: Values, choices: &mut Choices<'_>) -> u64 {
     let special = values == Values::Special && choices.one_in(4);
@@ -73,7 +79,7 @@ fn word(dtype: Dtype, values: Values, choices: &mut Choices<'_>) -> u64 {
         Dtype::Bool => choices.bits(1),
         Dtype::I8 | Dtype::U8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => match values {
             Values::Whole if dtype == Dtype::U8 => choices.below(17),
-            Values::Whole => (choices.below(17).cast_signed() - 8).cast_unsigned(),
+            Values::Whole => whole(choices).cast_unsigned(),
             _ if special => {
                 *choices.pick(&[0, u64::MAX, 1, 0x7fff_ffff_ffff_ffff, 1 << 31, 1 << 15, 0x7fff_ffff, 0x7fff])
             }
@@ -82,7 +88,7 @@ fn word(dtype: Dtype, values: Values, choices: &mut Choices<'_>) -> u64 {
         _ => {
             #[expect(clippy::cast_precision_loss, reason = "numbers of few digits")]
             let number = match values {
-                Values::Whole => choices.below(17) as f32 - 8.0,
+                Values::Whole => whole(choices) as f32,
                 _ if special => *choices.pick(&[
                     f32::NAN,
                     f32::INFINITY,
@@ -96,7 +102,8 @@ fn word(dtype: Dtype, values: Values, choices: &mut Choices<'_>) -> u64 {
                     65504.0,
                     f32::from_bits(0xff81_2345),
                 ]),
-                _ => choices.bits(20) as f32 / 262_144.0 - 2.0,
+                // 0 for the bits 0.
+                _ => (choices.bits(20) ^ 1 << 19) as f32 / 262_144.0 - 2.0,
             };
             match dtype {
                 Dtype::F16 => f16::from_f32(number).to_bits().into(),

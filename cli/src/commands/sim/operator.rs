@@ -51,6 +51,14 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
     output::print_all(format, &points, &text)
 }
 
+/// Times it once and writes what is asked for.
+pub(super) fn save(attributes: &Attributes, args: &SimOperatorArgs) -> Result<(), Error> {
+    let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
+    let folder = saved::begin(args.save.folder.as_deref())?;
+    Job { attributes, known: &known, args }.single(&args.lowered.place, folder.as_ref())?;
+    saved::keep(folder)
+}
+
 struct Job<'a> {
     attributes: &'a Attributes,
     known: &'a Known,

@@ -13,7 +13,7 @@ use ubtile_sim::text;
 
 use super::report::by_value;
 use super::saved::{self, Run};
-use crate::args::SimArgs;
+use crate::args::{Named, SaveArgs, SimArgs};
 use crate::error::Error;
 use crate::output::{self, Format};
 use crate::progress::Progress;
@@ -24,7 +24,8 @@ use crate::soc::soc;
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let soc = soc(&args.program.soc)?;
     let text = fs::read_to_string(args.program.path()).map_err(|e| Error::file(args.program.path(), e))?;
-    let job = Job { path: args.program.path(), text: &text, soc: &soc, args };
+    let job =
+        Job { path: args.program.path(), text: &text, soc: &soc, set: &args.set, seed: args.seed, save: &args.save };
     let Some(vary) = &args.vary else {
         let report = job.single()?;
         let folder = saved::begin(args.save.folder.as_deref())?;
@@ -61,18 +62,29 @@ pub(super) fn each<T>(
     Ok(points)
 }
 
+/// Times a program once and writes what is asked for.
+pub(super) fn save(path: &Path, text: &str, soc: &Soc, save: &SaveArgs) -> Result<(), Error> {
+    let job = Job { path, text, soc, set: &[], seed: 0, save };
+    let report = job.single()?;
+    let folder = saved::begin(save.folder.as_deref())?;
+    folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
+    saved::keep(folder)
+}
+
 struct Job<'a> {
     path: &'a Path,
     text: &'a str,
     soc: &'a Soc,
-    args: &'a SimArgs,
+    set: &'a [Named<String>],
+    seed: u64,
+    save: &'a SaveArgs,
 }
 
 impl Job<'_> {
     /// The program and the product with what was set, and with what is varied.
     fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Program, String, Soc, Options), Error> {
         let mut settings = Settings::default();
-        for setting in &self.args.set {
+        for setting in self.set {
             settings.add(&setting.name, &setting.value, self.text)?;
         }
         if let Some((name, value)) = varied {
@@ -81,7 +93,7 @@ impl Job<'_> {
         let soc = settings.product(self.soc)?;
         let text = text_with(self.text, &settings.constants);
         let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(self.path, e))?;
-        let options = Options { seed: self.args.seed, start: settings.start, ..Options::default() };
+        let options = Options { seed: self.seed, start: settings.start, ..Options::default() };
         Ok((program, text, soc, options))
     }
 
@@ -106,7 +118,7 @@ impl Job<'_> {
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let (soc, options) = (&soc, &options);
         let run = Run { program: &program, text: &text, name: &name, soc, usual: self.soc, options, plan: None };
-        run.write((&self.args.save, folder, ""), report, |e| self.failed(&program, e))
+        run.write((self.save, folder, ""), report, |e| self.failed(&program, e))
     }
 
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Simulated>, Error> {

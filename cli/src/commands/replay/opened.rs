@@ -1,0 +1,94 @@
+//! The page and the trace of a failure of an operator: its problem as `ubtile sim` simulates it.
+
+use clap::Parser;
+use ubtile_tiling::{Dtype, Operator, Tensor};
+
+use crate::args::{Cli, Command, SaveArgs};
+use crate::commands::sim;
+use crate::error::Error;
+use crate::fuzzing::{Case, attributes};
+
+/// The command that simulates the problem of a case; tensors without gaps take the place of others.
+pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
+    let description = &case.description;
+    let mut words = vec!["ubtile".to_owned(), "sim".into(), description.operator.name().into()];
+    let slots: Vec<_> = case.problem.tensors().collect();
+    for slot in slots.iter().filter(|slot| !slot.output) {
+        let sizes: Vec<_> = slot.shape.as_slice().iter().map(usize::to_string).collect();
+        words.push(format!("--shape={}={}", slot.tensor.name(), sizes.join(",")));
+        words.push(format!("--dtype={}={}", slot.tensor.name(), slot.dtype));
+    }
+    // What the operator only takes the shape of.
+    for (tensor, desc) in description.tensors.iter().filter(|(tensor, _)| *tensor == Tensor::SelfTensor) {
+        if !slots.iter().any(|slot| slot.tensor == *tensor) {
+            let sizes: Vec<_> = desc.shape.as_slice().iter().map(usize::to_string).collect();
+            words.push(format!("--shape={}={}", tensor.name(), sizes.join(",")));
+            words.push(format!("--dtype={}={}", tensor.name(), desc.dtype));
+        }
+    }
+    for (name, values) in attributes(description) {
+        let names: &[&str] = match name.as_str() {
+            "interpolation" => &["bilinear", "nearest", "bicubic"],
+            "padding-mode" => &["zeros", "border", "reflection"],
+            "align-corners" | "output-mask" => &["false", "true"],
+            _ => &[],
+        };
+        let word = |value: &i64| {
+            let named = usize::try_from(*value).ok().and_then(|value| names.get(value));
+            named.map_or_else(|| value.to_string(), |name| (*name).to_owned())
+        };
+        words.push(format!("--{name}={}", values.iter().map(word).collect::<Vec<_>>().join(",")));
+    }
+    let out = slots.iter().find(|slot| slot.output).map(|slot| slot.dtype);
+    let has_out = matches!(description.operator, Operator::MaxUnpool2dBackward | Operator::Im2colBackward);
+    if let Some(out) = out.filter(|out: &Dtype| has_out && slots.first().is_some_and(|slot| slot.dtype != *out)) {
+        words.push(format!("--out-dtype={out}"));
+    }
+    words.extend(soc.map(|soc| format!("--soc={soc}")));
+    words
+}
+
+/// Writes what the command would have written with `--output`.
+pub(super) fn save(words: &[String], save: &SaveArgs) -> Result<(), Error> {
+    let unknown = |problem: String| Error::Unusable(format!("this case cannot be simulated: {problem}"));
+    let cli = Cli::try_parse_from(words).map_err(|e| unknown(e.to_string()))?;
+    let Some(Command::Sim { operator: Some(operator), .. }) = cli.command else {
+        return Err(unknown("it is no problem of an operator".into()));
+    };
+    let (attributes, mut args) = operator.split();
+    args.save = save.clone();
+    sim::save_operator(&attributes, &args)
+}
+
+#[cfg(test)]
+mod tests {
+    use ubtile_tiling::Edition;
+
+    use super::*;
+    use crate::args::ContractArgs;
+    use crate::fuzzing::Generator;
+    use crate::problem::{Known, problem};
+
+    /// The command says the problem of the case, whatever it is.
+    #[test]
+    fn a_command_says_the_same_problem() {
+        for operator in Operator::ALL {
+            let mut generator = Generator::new(operator, 3, true);
+            for _ in 0..200 {
+                let case = generator.next().unwrap().case().unwrap();
+                let words = command(&case, Some("Ascend310P3"));
+                let cli = Cli::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+                let Some(Command::Sim { operator: Some(on), .. }) = cli.command else { panic!("{words:?}") };
+                let (attributes, args) = on.split();
+                assert_eq!(args.lowered.place.soc.as_deref(), Some("Ascend310P3"));
+                let known = Known::new(operator, &args.lowered.inputs).unwrap();
+                let contract = ContractArgs { product: None, edition: Edition::Any };
+                let described = problem(&attributes, &known, &contract).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+                let tensors = |problem: &ubtile_tiling::Problem| {
+                    problem.tensors().map(|slot| (slot.tensor, slot.dtype, slot.shape, slot.output)).collect::<Vec<_>>()
+                };
+                assert_eq!(tensors(&described.problem), tensors(&case.problem), "{words:?}");
+            }
+        }
+    }
+}

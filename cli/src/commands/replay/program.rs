@@ -1,0 +1,77 @@
+//! Running a failure of a tile program again.
+
+use std::fs;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::end;
+use crate::args::ReplayArgs;
+use crate::commands::sim;
+use crate::error::Error;
+use crate::fuzzing::{Finding, Pair, Tested, TileRepro, quietly};
+use crate::output::{self, Format, Report};
+use crate::soc::soc;
+
+/// A failure of a tile program that ran again.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::commands) struct ReplayProgram {
+    program: String,
+    against: Option<String>,
+    soc: String,
+    /// The steps that wait, with their instructions.
+    delays: Vec<String>,
+    /// What was wrong when the file was written.
+    was: Finding,
+    /// What is wrong now.
+    now: Option<Finding>,
+}
+
+/// Runs the case of a file.
+pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result<(), Error> {
+    let wrong = |problem: String| Error::file(&args.file, problem);
+    let name = args.soc.as_deref().unwrap_or(&repro.soc);
+    let product = soc(name)?;
+    let tested = match &args.program {
+        Some(file) => {
+            let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
+            Tested { file: file.clone(), text }
+        }
+        None => repro.program.clone(),
+    };
+    let against = repro.against.as_ref().map(|against| against.parse(&product)).transpose()?;
+    let pair = Pair::new(tested.parse(&product)?, against)?;
+    let case = repro.case(&pair.program).map_err(wrong)?;
+    let now = quietly(|| pair.attempt(&case));
+    let instructions = pair.instructions(&case);
+    let words = pair.described(&case, None).into_iter().zip(instructions).map(|((step, _), instruction)| {
+        instruction.map_or_else(|| step.clone(), |instruction| format!("{step}, {instruction}"))
+    });
+    let report = ReplayProgram {
+        program: tested.file.display().to_string(),
+        against: repro.against.as_ref().map(|against| against.file.display().to_string()),
+        soc: product.name().into(),
+        delays: words.collect(),
+        was: repro.failure,
+        now,
+    };
+    let saved = match args.save.is_wanted() {
+        true => sim::save_program((&tested.file, &tested.text), &product, &args.save),
+        false => Ok(()),
+    };
+    output::print(format, &report)?;
+    end(&report.program, report.now, saved)
+}
+
+impl Report for ReplayProgram {
+    const SCHEMA: &'static str = "ubtile.replay.program.v1";
+
+    fn text(&self) -> String {
+        let Self { program, against, soc, delays, was, now } = self;
+        let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
+        let delays: String = delays.iter().map(|delay| format!("waits: {delay}\n")).collect();
+        let now =
+            now.as_ref().map_or("nothing is wrong any more".into(), |now| format!("{}: {}", now.kind, now.message));
+        format!("{program}{against} on {soc}\n{delays}was: {}: {}\nnow: {now}\n", was.kind, was.message)
+    }
+}

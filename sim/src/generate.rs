@@ -47,6 +47,7 @@ mod legal;
 mod mutants;
 mod order;
 mod pieces;
+mod scalars;
 
 use crate::product::{Soc, Unknown};
 use crate::program::Source;

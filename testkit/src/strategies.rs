@@ -1,4 +1,4 @@
-//! proptest strategies: small legal problems of each operator, and descriptions that the contract must refuse.
+//! proptest strategies: small legal problems of each operator, plans for them, and descriptions that the contract must refuse.
 //!
 //! A kernel of one's own is tried on [`legal`] descriptions with [`kinds`] of data; proptest shrinks what it gets wrong. This one
 //! takes the column of a window from the number of rows of windows, which square images hide:
@@ -57,7 +57,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use ubtile_tiling::{Dtype, Operator, TensorDesc, can_cast};
+use ubtile_tiling::{Dtype, Operator, PlanOptions, TensorDesc, can_cast};
 
 use crate::description::Description;
 use crate::generate::{Coordinates, Fill, IndexFill};
@@ -175,6 +175,32 @@ pub fn kinds() -> impl Strategy<Value = Kinds> {
     let values = [Fill::Integers, Fill::Uniform, Fill::Specials];
     (select(values.to_vec()), select(&Coordinates::ALL), select(indices.to_vec()))
         .prop_map(|(values, coordinates, indices)| Kinds { values, coordinates, indices })
+}
+
+/// Cores, and options of a plan for as many: the plainest first, then limits of workspace and of local memory. Not every problem has a
+/// plan for all of them; those that there are give the same results.
+///
+/// ```
+/// use proptest::prelude::*;
+/// use proptest::test_runner::TestRunner;
+/// use ubtile_testkit::strategies;
+/// use ubtile_tiling::{Problem, TargetSpec, plan};
+///
+/// let cases = (strategies::max_unpool(), strategies::plans());
+/// let tried = TestRunner::deterministic().run(&cases, |(spec, (cores, options))| {
+///     let problem = Problem::MaxUnpool2dBackward(spec.problem());
+///     let Ok(plan) = plan(&problem, &TargetSpec::host(cores), &options) else { return Ok(()) };
+///     prop_assert!(options.workspace_limit.is_none_or(|limit| plan.workspace_bytes() <= limit));
+///     // ... and here a kernel would run it
+///     Ok(())
+/// });
+/// tried.unwrap();
+/// ```
+pub fn plans() -> impl Strategy<Value = (usize, PlanOptions)> {
+    let limits = prop_oneof![Just(None), Just(Some(0)), (0..50_000usize).prop_map(Some)];
+    let tiles = prop_oneof![Just(None), (64..100_000usize).prop_map(Some)];
+    (1..9usize, limits, tiles)
+        .prop_map(|(cores, workspace_limit, local_bytes)| (cores, PlanOptions { workspace_limit, local_bytes }))
 }
 
 /// The same tensor with one size larger by one, contiguous.

@@ -65,7 +65,7 @@ fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), E
         tensors: slots.iter().map(TensorReport::of_slot).collect(),
         was: repro.failure,
         now,
-        sim: shlex::try_join(simulated.iter().map(String::as_str)).unwrap_or_default(),
+        sim: opened::line(&simulated),
     };
     let saved = if args.save.is_wanted() { opened::save(&simulated, &args.save) } else { Ok(()) };
     output::print(format, &report)?;

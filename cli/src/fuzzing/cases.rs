@@ -6,7 +6,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ubtile_kernels::Level;
 use ubtile_testkit::{Description, IndexFill, Inputs, Kinds, Rng, strategies};
-use ubtile_tiling::{Edition, Operator, PlanOptions};
+use ubtile_tiling::{Edition, Operator};
 
 use super::{Case, Way};
 use crate::error::Error;
@@ -76,17 +76,13 @@ impl Tree {
 /// Plans and schedules, the plainest first.
 fn ways() -> impl Strategy<Value = Way> {
     let levels: Vec<_> = Level::available().collect();
-    let limits = prop_oneof![Just(None), Just(Some(0)), (0..50_000usize).prop_map(Some)];
-    let tiles = prop_oneof![Just(None), (64..100_000usize).prop_map(Some)];
     let orders = prop_oneof![Just(0), any::<u64>().no_shrink()];
-    (select(levels), 1..9usize, orders, limits, tiles).prop_map(
-        |(level, cores, order, workspace_limit, local_bytes)| Way {
-            level,
-            cores,
-            order,
-            options: PlanOptions { workspace_limit, local_bytes },
-        },
-    )
+    (select(levels), strategies::plans(), orders).prop_map(|(level, (cores, options), order)| Way {
+        level,
+        cores,
+        order,
+        options,
+    })
 }
 
 #[cfg(test)]

@@ -45,6 +45,13 @@ fn final_names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// A program whose two cores read what nobody has written, `wrong.tile`, and a repro file of it.
+fn wrong_program(folder: &Path) -> String {
+    fs::write(folder.join("wrong.tile"), "cores 2\nub a: 256\nub b: 256\nadd.f32 a[0], a[0], b[0] repeat 1\n").unwrap();
+    assert_eq!(output(folder, "fuzz --program wrong.tile").status.code(), Some(4));
+    "wrong-sanitizer-1.repro.json".into()
+}
+
 /// Compiles a kernel that always fails, `fails.so`.
 fn failing_kernel(folder: &Path) {
     let source = "#include <stdint.h>\nint32_t ubtile_kernel(const void *call) { (void)call; return 5; }\n";
@@ -93,22 +100,72 @@ fn two_processes_write_one_name() {
     assert_eq!(at.read_dir().unwrap().count(), 3, "temporary files are left");
 }
 
+/// Killed at any moment, a folder is not there, or whole.
+#[test]
+fn a_kill_leaves_no_folder_or_a_whole_one() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    let repro = wrong_program(at);
+    let started = Instant::now();
+    let args = format!("replay {repro} --output");
+    assert_eq!(output(at, &format!("{args} page")).status.code(), Some(4));
+    let (took, whole) = (started.elapsed(), final_names(&at.join("page")).len());
+    for part in 0..16 {
+        let name = format!("page{part}");
+        let mut child =
+            ubtile(at, &format!("{args} {name}")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(took * part / 12);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let there = at.join(&name).exists();
+        assert!(!there || final_names(&at.join(&name)).len() == whole, "killed after {part} of 12 parts of its time");
+    }
+}
+
+/// Processes that write the same folder: none of them fails, and all files are there.
+#[test]
+fn many_processes_write_one_folder() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    wrong_program(at);
+    for round in 0..4 {
+        // The folder is new, and then it is there.
+        let args = format!("sim --program wrong.tile --output out{}", round / 2);
+        let start = |_| ubtile(at, &args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let children: Vec<_> = (0..4).map(start).collect();
+        for child in children {
+            let result = child.wait_with_output().unwrap();
+            assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+        }
+        let out = at.join(format!("out{}", round / 2));
+        assert!(["report.html", "report.json", "report.txt"].iter().all(|name| out.join(name).is_file()));
+        assert_eq!(out.read_dir().unwrap().count(), final_names(&out).len(), "temporary files are left");
+    }
+}
+
 /// Two searches that find the same failure in one folder: one file, whole.
 #[test]
 fn two_searches_write_one_folder() {
     let folder = tempdir().unwrap();
     let at = folder.path();
     failing_kernel(at);
-    let args = "fuzz im2col-backward --kernel fails.so --output new/found";
-    let start = |_| ubtile(at, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let children: Vec<_> = (0..3).map(start).collect();
-    for mut child in children {
-        assert_eq!(child.wait().unwrap().code(), Some(4));
+    wrong_program(at);
+    for (subject, file) in [
+        ("im2col-backward --kernel fails.so", "im2col-backward-error-1.repro.json"),
+        ("--program wrong.tile", "wrong-sanitizer-1.repro.json"),
+    ] {
+        let args = format!("fuzz {subject} --output new/found");
+        let start = |_| ubtile(at, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let children: Vec<_> = (0..3).map(start).collect();
+        for mut child in children {
+            assert_eq!(child.wait().unwrap().code(), Some(4));
+        }
+        let found = at.join("new/found");
+        assert_eq!(final_names(&found), [file]);
+        assert_eq!(found.read_dir().unwrap().count(), 1, "temporary files are left");
+        assert_eq!(output(at, &format!("replay new/found/{file}")).status.code(), Some(4));
+        fs::remove_dir_all(at.join("new")).unwrap();
     }
-    let found = at.join("new/found");
-    assert_eq!(final_names(&found), ["im2col-backward-error-1.repro.json"]);
-    assert_eq!(found.read_dir().unwrap().count(), 1, "temporary files are left");
-    assert_eq!(output(at, "replay new/found/im2col-backward-error-1.repro.json").status.code(), Some(4));
 }
 
 /// The limit on the size of files stands for a full disk, in the middle of a report and of a repro file.
@@ -117,9 +174,12 @@ fn a_full_disk_leaves_no_report() {
     let folder = tempdir().unwrap();
     let at = folder.path();
     failing_kernel(at);
+    wrong_program(at);
     let before = final_names(at);
     for args in [
         "fuzz im2col-backward --kernel ./fails.so --output out",
+        "fuzz --program wrong.tile --output out",
+        "sim --program wrong.tile --output out",
         "plan im2col-backward --shape grad_output=1,9,3136 --input-size 56,56 --kernel-size 3,3 --padding 1,1 --output out",
     ] {
         let script = format!("trap '' XFSZ; ulimit -f 0; exec \"$0\" {args}");
@@ -160,8 +220,19 @@ fn read_only_folders() {
     if Path::new("/proc/self").is_dir() {
         assert!(fails(at, &run("/proc/out.npz"), 3).starts_with("error: /proc/out.npz: cannot be written: "));
     }
-    let plan = "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1 --output file";
-    assert!(fails(at, plan, 3).starts_with("error: file: "), "a folder of that name cannot be made");
+    wrong_program(at);
+    for args in [
+        "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1 --output file",
+        "sim --program wrong.tile --output file",
+        "fuzz --program wrong.tile --output file",
+    ] {
+        assert!(fails(at, args, 3).starts_with("error: file: "), "a folder of that name cannot be made: {args}");
+    }
+    // What was found is said also where its page cannot be.
+    let replay = output(at, "replay wrong-sanitizer-1.repro.json --output file");
+    let stderr = String::from_utf8(replay.stderr).unwrap();
+    assert_eq!(replay.status.code(), Some(4), "{stderr}");
+    assert!(stderr.starts_with("warning: no page and no trace: file: is no folder\n"), "{stderr}");
 }
 
 /// A pipe in front that breaks, and one behind that is closed, with every command that prints.
@@ -170,7 +241,8 @@ fn broken_pipes() {
     let folder = folder();
     let at = folder.path();
     let plan = "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1";
-    let commands = ["ops", "products", plan, "fuzz im2col-backward --cases 20"];
+    fs::write(at.join("right.tile"), "cores 1\nub a: 256\ndup.f32 a[0], 1.0 repeat 1\n").unwrap();
+    let commands = ["ops", "products", plan, "fuzz im2col-backward --cases 20", "fuzz --program right.tile --cases 5"];
     for args in commands.into_iter().map(Into::into).chain([run("out.npz")]) {
         for format in ["table", "json"] {
             let args = format!("{args} --format {format}");

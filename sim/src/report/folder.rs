@@ -119,24 +119,37 @@ impl Folder {
     /// Something could not be renamed.
     pub fn keep(self) -> Result<(), NotWritten> {
         let failed = |e: io::Error| NotWritten::new(&self.path, e);
-        if !self.path.exists() {
-            fs::rename(self.staged.path(), &self.path).map_err(failed)?;
-            // It is where it was only under another name.
-            let _ = self.staged.keep();
-            return Ok(());
+        match fs::rename(self.staged.path(), &self.path) {
+            Ok(()) => {
+                // It is where it was only under another name.
+                let _ = self.staged.keep();
+                return Ok(());
+            }
+            // It was there, or somebody else was faster.
+            Err(_) if self.path.is_dir() => {}
+            Err(e) => return Err(failed(e)),
         }
         let entries =
             fs::read_dir(self.staged.path()).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        for entry in entries {
-            let target = self.path.join(entry.file_name());
-            if target.is_dir() {
-                // A folder that is not empty cannot be replaced; the old one goes with what is staged.
-                let mut aside = entry.path().into_os_string();
-                aside.push(".old");
-                fs::rename(&target, aside).map_err(failed)?;
+        entries.iter().try_for_each(|entry| replace(&entry.path(), &self.path.join(entry.file_name()))).map_err(failed)
+    }
+}
+
+/// Gives a file or a folder its name, in place of what has it.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match fs::rename(from, to) {
+            // A folder that is not empty cannot be replaced; the old one goes with what is staged. Others may do the same now.
+            Err(_) if to.is_dir() && tries < 16 => {
+                let mut aside = from.as_os_str().to_owned();
+                aside.push(format!(".old{tries}"));
+                match fs::rename(to, aside) {
+                    Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                    _ => tries += 1,
+                }
             }
-            fs::rename(entry.path(), target).map_err(failed)?;
+            done => return done,
         }
-        Ok(())
     }
 }

@@ -8,22 +8,18 @@ use crate::commands::sim;
 use crate::error::Error;
 use crate::fuzzing::{Case, attributes};
 
-/// The command that simulates the problem of a case; tensors without gaps take the place of others.
+/// The command that simulates the problem of a case, also where the product does not take it; tensors without gaps take the place of others.
 pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
     let description = &case.description;
     let mut words = vec!["ubtile".to_owned(), "sim".into(), description.operator.name().into()];
     let slots: Vec<_> = case.problem.tensors().collect();
     for slot in slots.iter().filter(|slot| !slot.output) {
-        let sizes: Vec<_> = slot.shape.as_slice().iter().map(usize::to_string).collect();
-        words.push(format!("--shape={}={}", slot.tensor.name(), sizes.join(",")));
-        words.push(format!("--dtype={}={}", slot.tensor.name(), slot.dtype));
+        words.extend(shaped(slot.tensor, slot.shape.as_slice(), slot.dtype));
     }
     // What the operator only takes the shape of.
     for (tensor, desc) in description.tensors.iter().filter(|(tensor, _)| *tensor == Tensor::SelfTensor) {
         if !slots.iter().any(|slot| slot.tensor == *tensor) {
-            let sizes: Vec<_> = desc.shape.as_slice().iter().map(usize::to_string).collect();
-            words.push(format!("--shape={}={}", tensor.name(), sizes.join(",")));
-            words.push(format!("--dtype={}={}", tensor.name(), desc.dtype));
+            words.extend(shaped(*tensor, desc.shape.as_slice(), desc.dtype));
         }
     }
     for (name, values) in attributes(description) {
@@ -37,15 +33,35 @@ pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
             let named = usize::try_from(*value).ok().and_then(|value| names.get(value));
             named.map_or_else(|| value.to_string(), |name| (*name).to_owned())
         };
-        words.push(format!("--{name}={}", values.iter().map(word).collect::<Vec<_>>().join(",")));
+        words.extend([format!("--{name}"), values.iter().map(word).collect::<Vec<_>>().join(",")]);
     }
     let out = slots.iter().find(|slot| slot.output).map(|slot| slot.dtype);
     let has_out = matches!(description.operator, Operator::MaxUnpool2dBackward | Operator::Im2colBackward);
     if let Some(out) = out.filter(|out: &Dtype| has_out && slots.first().is_some_and(|slot| slot.dtype != *out)) {
-        words.push(format!("--out-dtype={out}"));
+        words.extend(["--out-dtype".to_owned(), out.to_string()]);
     }
-    words.extend(soc.map(|soc| format!("--soc={soc}")));
+    words.extend(soc.into_iter().flat_map(|soc| ["--soc".to_owned(), soc.to_owned()]));
+    // What the host takes, not every product does.
+    words.push("--unsupported".into());
     words
+}
+
+/// The options that say what a tensor is.
+fn shaped(tensor: Tensor, shape: &[usize], dtype: Dtype) -> [String; 4] {
+    let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let [shape, dtype] = [sizes.join(","), dtype.to_string()].map(|value| format!("{}={value}", tensor.name()));
+    ["--shape".into(), shape, "--dtype".into(), dtype]
+}
+
+/// A command as a shell takes it.
+pub(super) fn line(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./".contains(c);
+    let quoted = |word: &String| match word.chars().all(plain) {
+        true => word.clone(),
+        // It fails at a NUL, which no argument has.
+        false => shlex::try_quote(word).map(Into::into).unwrap_or_default(),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes what the command would have written with `--output`.

@@ -2,11 +2,10 @@
 
 use ubtile_tiling::Dtype;
 
-use crate::product::{Element, Rounding};
+use crate::product::Element;
 use crate::program::{
-    Assume, BufferId, Burst, Content, Extent, Float, Granularity, Instruction, IntOp, Load, Mask, Masking, Move, Pad,
-    Place, Read, Role, Rows, Scalar, ScalarOp, Store, SyncAll, Transpose, Value, Vector, VectorOp, Write, is_float,
-    size_of,
+    BufferId, Burst, Content, Extent, Granularity, Instruction, Load, Mask, Masking, Move, Pad, Role, Rows, Scalar,
+    ScalarOp, Store, SyncAll, Transpose, Vector, VectorOp, is_float, size_of,
 };
 
 use super::builder::{Builder, DTYPES, Slot};

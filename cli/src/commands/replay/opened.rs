@@ -1,7 +1,7 @@
 //! The page and the trace of a failure of an operator: its problem as `ubtile sim` simulates it.
 
 use clap::Parser;
-use ubtile_tiling::{Dtype, Operator, Tensor};
+use ubtile_tiling::Tensor;
 
 use crate::args::{Cli, Command, SaveArgs};
 use crate::commands::sim;
@@ -12,14 +12,12 @@ use crate::fuzzing::{Case, attributes};
 pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
     let description = &case.description;
     let mut words = vec!["ubtile".to_owned(), "sim".into(), description.operator.name().into()];
-    let slots: Vec<_> = case.problem.tensors().collect();
-    for slot in slots.iter().filter(|slot| !slot.output) {
-        words.extend(shaped(slot.tensor, slot.shape.as_slice(), slot.dtype));
-    }
-    // What the operator only takes the shape of.
-    for (tensor, desc) in description.tensors.iter().filter(|(tensor, _)| *tensor == Tensor::SelfTensor) {
-        if !slots.iter().any(|slot| slot.tensor == *tensor) {
-            words.extend(shaped(*tensor, desc.shape.as_slice(), desc.dtype));
+    for (tensor, desc) in &description.tensors {
+        if !matches!(tensor, Tensor::InputGrad | Tensor::GridGrad | Tensor::GradInput | Tensor::Out) {
+            let sizes: Vec<_> = desc.shape.as_slice().iter().map(usize::to_string).collect();
+            for (option, value) in [("--shape", sizes.join(",")), ("--dtype", desc.dtype.to_string())] {
+                words.extend([option.to_owned(), format!("{}={value}", tensor.name())]);
+            }
         }
     }
     for (name, values) in attributes(description) {
@@ -35,22 +33,17 @@ pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
         };
         words.extend([format!("--{name}"), values.iter().map(word).collect::<Vec<_>>().join(",")]);
     }
-    let out = slots.iter().find(|slot| slot.output).map(|slot| slot.dtype);
-    let has_out = matches!(description.operator, Operator::MaxUnpool2dBackward | Operator::Im2colBackward);
-    if let Some(out) = out.filter(|out: &Dtype| has_out && slots.first().is_some_and(|slot| slot.dtype != *out)) {
+    let dtype = |wanted: Tensor| {
+        let found = description.tensors.iter().find(|(tensor, _)| *tensor == wanted);
+        found.map(|(_, desc)| desc.dtype)
+    };
+    if let Some(out) = dtype(Tensor::Out).filter(|out| dtype(Tensor::GradOutput) != Some(*out)) {
         words.extend(["--out-dtype".to_owned(), out.to_string()]);
     }
     words.extend(soc.into_iter().flat_map(|soc| ["--soc".to_owned(), soc.to_owned()]));
     // What the host takes, not every product does.
     words.push("--unsupported".into());
     words
-}
-
-/// The options that say what a tensor is.
-fn shaped(tensor: Tensor, shape: &[usize], dtype: Dtype) -> [String; 4] {
-    let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
-    let [shape, dtype] = [sizes.join(","), dtype.to_string()].map(|value| format!("{}={value}", tensor.name()));
-    ["--shape".into(), shape, "--dtype".into(), dtype]
 }
 
 /// A command as a shell takes it.
@@ -78,7 +71,7 @@ pub(super) fn save(words: &[String], save: &SaveArgs) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use ubtile_tiling::Edition;
+    use ubtile_tiling::{Edition, Operator};
 
     use super::*;
     use crate::args::ContractArgs;

@@ -177,8 +177,9 @@ pub fn kinds() -> impl Strategy<Value = Kinds> {
         .prop_map(|(values, coordinates, indices)| Kinds { values, coordinates, indices })
 }
 
-/// Cores, and options of a plan for as many: the plainest first, then limits of workspace and of local memory. Not every problem has a
-/// plan for all of them; those that there are give the same results.
+/// Cores, a seed of the order in which the shares of a phase run (0 for their own), and options of a plan for as many cores: the plainest
+/// first, then limits of workspace and of local memory. Not every problem has a plan for all of them; those that there are give the
+/// same results in every order.
 ///
 /// ```
 /// use proptest::prelude::*;
@@ -187,7 +188,7 @@ pub fn kinds() -> impl Strategy<Value = Kinds> {
 /// use ubtile_tiling::{Problem, TargetSpec, plan};
 ///
 /// let cases = (strategies::max_unpool(), strategies::plans());
-/// let tried = TestRunner::deterministic().run(&cases, |(spec, (cores, options))| {
+/// let tried = TestRunner::deterministic().run(&cases, |(spec, (cores, _, options))| {
 ///     let problem = Problem::MaxUnpool2dBackward(spec.problem());
 ///     let Ok(plan) = plan(&problem, &TargetSpec::host(cores), &options) else { return Ok(()) };
 ///     prop_assert!(options.workspace_limit.is_none_or(|limit| plan.workspace_bytes() <= limit));
@@ -196,11 +197,13 @@ pub fn kinds() -> impl Strategy<Value = Kinds> {
 /// });
 /// tried.unwrap();
 /// ```
-pub fn plans() -> impl Strategy<Value = (usize, PlanOptions)> {
+pub fn plans() -> impl Strategy<Value = (usize, u64, PlanOptions)> {
+    let orders = prop_oneof![Just(0), any::<u64>().no_shrink()];
     let limits = prop_oneof![Just(None), Just(Some(0)), (0..50_000usize).prop_map(Some)];
     let tiles = prop_oneof![Just(None), (64..100_000usize).prop_map(Some)];
-    (1..9usize, limits, tiles)
-        .prop_map(|(cores, workspace_limit, local_bytes)| (cores, PlanOptions { workspace_limit, local_bytes }))
+    (1..9usize, orders, limits, tiles).prop_map(|(cores, order, workspace_limit, local_bytes)| {
+        (cores, order, PlanOptions { workspace_limit, local_bytes })
+    })
 }
 
 /// The same tensor with one size larger by one, contiguous.

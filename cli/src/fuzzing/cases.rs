@@ -76,8 +76,7 @@ impl Tree {
 /// Plans and schedules, the plainest first.
 fn ways() -> impl Strategy<Value = Way> {
     let levels: Vec<_> = Level::available().collect();
-    let orders = prop_oneof![Just(0), any::<u64>().no_shrink()];
-    (select(levels), strategies::plans(), orders).prop_map(|(level, (cores, options), order)| Way {
+    (select(levels), strategies::plans()).prop_map(|(level, (cores, order, options))| Way {
         level,
         cores,
         order,

@@ -40,10 +40,11 @@ pub(super) fn finds(folder: &Path, args: &str) -> (Value, Value) {
     let output = output(folder, &format!("fuzz {args} --format json"));
     assert_eq!(output.status.code(), Some(4), "{args}: {}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["schema"], "ubtile.fuzz.v1");
+    let of = if args.contains("--program") { "program." } else { "" };
+    assert_eq!(report["schema"], format!("ubtile.fuzz.{of}v1"));
     let repro = fs::read_to_string(folder.join(report["repro"].as_str().unwrap())).unwrap();
     let repro: Value = serde_json::from_str(&repro).unwrap();
-    assert_eq!((&repro["schema"], &repro["failure"]), (&json!("ubtile.repro.v1"), &report["failure"]));
+    assert_eq!((&repro["schema"], &repro["failure"]), (&json!(format!("ubtile.repro.{of}v1")), &report["failure"]));
     (report, repro)
 }
 

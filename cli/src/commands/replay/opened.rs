@@ -8,7 +8,8 @@ use crate::commands::sim;
 use crate::error::Error;
 use crate::fuzzing::{Case, attributes};
 
-/// The command that simulates the problem of a case, also where the product does not take it; tensors without gaps take the place of others.
+/// The command that simulates the problem of a case, also where the product does not take it. Tensors without gaps take the place
+/// of others.
 pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
     let description = &case.description;
     let mut words = vec!["ubtile".to_owned(), "sim".into(), description.operator.name().into()];

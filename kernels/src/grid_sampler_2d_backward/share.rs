@@ -152,7 +152,7 @@ impl<T: Stored> Share<'_, T> {
         let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
         let mut finite = true;
         for (points, makes) in runs {
-            if !makes && !p.want_input_grad {
+            if !makes && (!p.want_input_grad || channels.is_empty()) {
                 continue;
             }
             let image = PointLanes {

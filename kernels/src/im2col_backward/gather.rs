@@ -7,10 +7,17 @@
 //! not all taps reach all lanes, terms that do not exist are masked to +0.0, which changes no sum: none is ever -0.0. The rows
 //! that the next row of cells needs are asked for meanwhile, as they come from as many places as there are taps.
 
+mod above;
+mod class;
+mod sums;
+
 use core::ops::Range;
 
 use ubtile_tiling::im2col_backward::Geometry;
 
+use self::above::{Above, Ahead};
+use self::class::Class;
+use self::sums::{inner, one};
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
@@ -23,14 +30,10 @@ const STRIDE: usize = 4;
 const CHUNK: usize = 64;
 /// Vectors that are summed side by side, to check bounds once for all and to hide the latency of additions.
 const UNROLL: usize = 4;
-/// Bytes of windows that are asked for ahead, at least.
-const AHEAD: usize = 1024;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;
 /// Places in memory that a processor can follow at once.
 const STREAMS: usize = 16;
-/// Lanes of the widest vector.
-const MOST_LANES: usize = 8;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -64,171 +67,6 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
         && kh <= TAPS
         && taps <= TAPS
         && geometry.dtype == geometry.out_dtype
-}
-
-/// A kernel column as the cells of a class see it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tap {
-    /// Where cell 0 finds its window, counted from the first window of the kernel row's first tap; wraps.
-    at: usize,
-    /// The cells that have one.
-    from: usize,
-    to: usize,
-}
-
-/// Cells of a row whose columns are a stride apart.
-#[derive(Clone, Copy, Debug)]
-struct Class<V> {
-    taps: [Tap; TAPS],
-    count: usize,
-    cells: usize,
-    /// The cells that all taps reach.
-    inner: [usize; 2],
-    /// The lanes that each tap reaches, of the first vector and of the last one.
-    ends: [[V; TAPS]; 2],
-}
-
-impl<V: Copy> Class<V> {
-    /// The cells `first`, `first` + stride, ... of a row.
-    #[inline(always)]
-    fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize) -> Self
-    where
-        V: Vector<S>,
-    {
-        let (stride, width) = (geometry.stride[1], geometry.w);
-        // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
-        let cells = width.div_ceil(stride.get());
-        let none = V::splat(isa, V::Elem::default());
-        let mut class = Self { taps: Default::default(), count: 0, cells, inner: [0, cells], ends: [[none; TAPS]; 2] };
-        for j in 0..geometry.kernel[1].get() {
-            // Window of cell k: k + (first + padding - offset) / stride.
-            let (place, offset) = (first.wrapping_add(geometry.padding[1]), j.wrapping_mul(geometry.dilation[1].get()));
-            let (behind, distance) = (place >= offset, place.abs_diff(offset));
-            if distance % stride != 0 {
-                continue;
-            }
-            let windows = distance / stride;
-            let (start, from) = if behind { (windows, 0) } else { (windows.wrapping_neg(), windows) };
-            let to = geometry.columns[1].wrapping_sub(start);
-            let to = if behind && geometry.columns[1] < windows { 0 } else { to.min(cells) };
-            let at = j.wrapping_mul(geometry.grad_output_strides[1]).wrapping_add(start);
-            let Some(tap) = class.taps.get_mut(class.count) else { break };
-            *tap = Tap { at, from, to };
-            class.count = class.count.wrapping_add(1);
-            class.inner = [class.inner[0].max(from), class.inner[1].min(to)];
-        }
-        class.ends = [0, cells.saturating_sub(V::LANES)].map(|cell| class.masks(isa, cell));
-        class
-    }
-
-    /// The lanes that each tap reaches, of the vector that begins at a cell.
-    #[inline(always)]
-    fn masks<S: Isa>(&self, isa: S, cell: usize) -> [V; TAPS]
-    where
-        V: Vector<S>,
-    {
-        let numbers: [V::Elem; MOST_LANES] = core::array::from_fn(|lane| Real::from_usize(cell.wrapping_add(lane)));
-        let (numbers, limit) = (V::load(isa, &numbers), |cell| V::splat(isa, Real::from_usize(cell)));
-        let mut masks = [numbers; TAPS];
-        for (mask, tap) in masks.iter_mut().zip(self.taps()) {
-            *mask = limit(tap.from).le(numbers).and(numbers.lt(limit(tap.to)));
-        }
-        masks
-    }
-
-    fn taps(&self) -> &[Tap] {
-        self.taps.get(..self.count).unwrap_or(&[])
-    }
-}
-
-/// The kernel rows that reach a row of cells: where each finds its first window.
-#[derive(Clone, Copy, Debug, Default)]
-struct Above {
-    rows: [usize; TAPS],
-    /// Where the rows are that will be needed a while later.
-    later: [usize; TAPS],
-    count: usize,
-}
-
-/// What to ask for ahead of its use: a part of the next plane with each row where a plane fits the level-2 cache, else the rows
-/// of windows that will be needed a while later.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    /// Elements to the next plane, and those of it that are asked for with each row; 0 where a plane is too large.
-    plane: usize,
-    part: usize,
-    /// Rows of windows.
-    rows: usize,
-    /// From a row of windows behind the last one to the row of the next plane.
-    wrap: usize,
-}
-
-impl Ahead {
-    fn new(geometry: &Geometry, size: usize) -> Self {
-        let [lh, lw] = geometry.columns;
-        let [_, gr, _] = geometry.grad_output_strides;
-        let plane = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get()).wrapping_mul(gr);
-        let rows = AHEAD.checked_div(lw.wrapping_mul(size)).unwrap_or(0).wrapping_add(1).min(lh);
-        let fits = plane.saturating_mul(size) <= PLANE;
-        let part = if fits { plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) } else { 0 };
-        Self { plane, part, rows, wrap: plane.wrapping_sub(lh.wrapping_mul(lw)) }
-    }
-}
-
-impl Above {
-    /// Finds those of row `y` of a plane whose `grad_output` begins at `start`. In place: moved, it would wait for its stores.
-    #[inline(always)]
-    fn find(&mut self, geometry: &Geometry, ahead: Ahead, start: usize, y: usize) {
-        let [lh, lw] = geometry.columns;
-        let (stride, row) =
-            (geometry.stride[0], geometry.grad_output_strides[1].wrapping_mul(geometry.kernel[1].get()));
-        self.count = 0;
-        for i in 0..geometry.kernel[0].get() {
-            let place = y.wrapping_add(geometry.padding[0]).wrapping_sub(i.wrapping_mul(geometry.dilation[0].get()));
-            // A place in front of the first window is a huge number.
-            let (window, rest) = if stride.get() == 1 { (place, 0) } else { (place / stride, place % stride) };
-            if rest != 0 || window >= lh {
-                continue;
-            }
-            let (Some(at), Some(later)) = (self.rows.get_mut(self.count), self.later.get_mut(self.count)) else {
-                break;
-            };
-            *at = start.wrapping_add(i.wrapping_mul(row)).wrapping_add(window.wrapping_mul(lw));
-            let wrap = if window.wrapping_add(ahead.rows) < lh { 0 } else { ahead.wrap };
-            *later = at.wrapping_add(ahead.rows.wrapping_mul(lw)).wrapping_add(wrap);
-            self.count = self.count.wrapping_add(1);
-        }
-    }
-
-    fn rows(&self) -> &[usize] {
-        self.rows.get(..self.count).unwrap_or(&[])
-    }
-
-    /// Asks for what will be needed, after row `y` of a plane that begins at `start`.
-    #[inline(always)]
-    fn ask<S: Isa, T>(&self, isa: S, geometry: &Geometry, ahead: Ahead, data: &[T], start: usize, y: usize) {
-        if ahead.part > 0 {
-            let next = start.wrapping_add(ahead.plane).wrapping_add(y.wrapping_mul(ahead.part));
-            return run(isa, data, next, ahead.part);
-        }
-        for row in self.later.get(..self.count).unwrap_or(&[]) {
-            let mut row = *row;
-            for _ in 0..geometry.kernel[1].get() {
-                run(isa, data, row, geometry.columns[1]);
-                row = row.wrapping_add(geometry.grad_output_strides[1]);
-            }
-        }
-    }
-}
-
-/// Asks for a run of elements.
-#[inline(always)]
-fn run<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
-    let mut at = 0usize;
-    while at < count {
-        isa.prefetch(data, from.wrapping_add(at));
-        at = at.wrapping_add(64 / size_of::<T>());
-    }
 }
 
 impl<T: Element> Kernel for Gather<'_, T> {
@@ -380,77 +218,4 @@ fn line<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V
         T::store(isa, sum, out.get_mut(done..).unwrap_or_default());
         done = done.wrapping_add(lanes);
     }
-}
-
-/// The sums of a vector of cells.
-#[inline(always)]
-fn one<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V<S, T>>, cell: usize) -> V<S, T> {
-    let [from, to] = class.inner;
-    if cell >= from && cell.wrapping_add(V::<S, T>::LANES) <= to {
-        let [sum] = inner::<S, T, 1>(isa, data, above, class.taps(), cell);
-        sum
-    } else {
-        outer(isa, data, above, class, cell)
-    }
-}
-
-/// The sums of `N` vectors of cells that all taps reach.
-#[inline(always)]
-fn inner<S: Isa, T: Element, const N: usize>(
-    isa: S,
-    data: &[T],
-    above: &[usize],
-    taps: &[Tap],
-    cell: usize,
-) -> [V<S, T>; N] {
-    let lanes = V::<S, T>::LANES;
-    let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); N];
-    for row in above {
-        let row = row.wrapping_add(cell);
-        for tap in taps {
-            let windows = data.get(row.wrapping_add(tap.at)..).and_then(|d| d.get(..lanes.wrapping_mul(N)));
-            let Some(windows) = windows else { continue };
-            for (sum, windows) in sums.iter_mut().zip(windows.chunks_exact(lanes)) {
-                *sum = *sum + T::load(isa, windows);
-            }
-        }
-    }
-    sums
-}
-
-/// The sums of a vector of cells that some taps do not reach.
-#[inline(always)]
-fn outer<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V<S, T>>, cell: usize) -> V<S, T> {
-    let lanes = V::<S, T>::LANES;
-    let [first, last] = &class.ends;
-    // Beyond the ends only a padding as wide as a vector leaves something out.
-    let between;
-    let masks = if cell == 0 {
-        first
-    } else if cell.wrapping_add(lanes) == class.cells {
-        last
-    } else {
-        between = class.masks(isa, cell);
-        &between
-    };
-    let mut sum = V::<S, T>::splat(isa, T::Acc::default());
-    for row in above {
-        let row = row.wrapping_add(cell);
-        for (tap, mask) in class.taps().iter().zip(masks) {
-            let at = row.wrapping_add(tap.at);
-            let term = match data.get(at..).and_then(|d| d.get(..lanes)) {
-                Some(windows) => T::load(isa, windows),
-                None => T::load(isa, &at_the_end(data, at)),
-            };
-            sum = sum + term.and(*mask);
-        }
-    }
-    sum
-}
-
-/// Elements for a vector of which some lie in front of the data or behind it.
-#[cold]
-#[inline(never)]
-fn at_the_end<T: Element>(data: &[T], at: usize) -> [T; MOST_LANES] {
-    core::array::from_fn(|lane| data.get(at.wrapping_add(lane)).copied().unwrap_or(T::zeroed()))
 }

@@ -53,14 +53,14 @@ impl Window {
 impl Plan {
     /// Chooses the route and its shares.
     pub(super) fn choose(&mut self) {
-        let ([n, c, hi], cores) = ([self.problem.n, self.problem.c, self.problem.hi], self.common.target.cores);
+        let ([n, hi], cores) = ([self.problem.n, self.problem.hi], self.common.target.cores);
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if self.common.target.vector_bytes >= 16 {
             let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
             if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
                 let (route, step, most) = if lanes {
-                    (Route::PointLanes, n, n.saturating_mul(c))
+                    (Route::PointLanes, n, n.saturating_mul(self.parts_of_image()))
                 } else if blocks {
                     (Route::Blocks, 1, n.saturating_mul(self.blocks().get()))
                 } else {
@@ -100,12 +100,23 @@ impl Plan {
         self.common.block_dim > self.problem.n
     }
 
+    /// Most shares of an image with points side by side: one for each channel of `input_grad`, and one that makes `grid_grad`
+    /// alone.
+    fn parts_of_image(&self) -> usize {
+        let p = &self.problem;
+        match (p.want_input_grad, self.reads_input()) {
+            (true, true) => p.c.saturating_add(1),
+            (true, false) => p.c,
+            (false, _) => self.points(),
+        }
+    }
+
     /// A share of an image with points side by side: some channels of `input_grad`, and so many points of `grid_grad` that all
     /// shares take as long.
     pub(super) fn part_of_image(&self, shares: NonZeroUsize, share: usize) -> Work {
         /// Times that adding a point to a channel, and computing its gradient for a channel, take.
-        const ADD: usize = 3;
-        const GRADIENT: usize = 2;
+        const ADD: usize = 1;
+        const GRADIENT: usize = 1;
         let (p, points) = (&self.problem, self.points());
         let parts = NonZeroUsize::new(shares.get() / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
         let (image, part) = (share / parts, share % parts);

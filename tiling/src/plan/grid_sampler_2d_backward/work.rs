@@ -19,8 +19,8 @@ pub enum Work {
         /// The images.
         images: Range<usize>,
     },
-    /// Points side by side: some channels of `input_grad` of some images, and `grid_grad` of some of their points. Part of an
-    /// image only where there is one.
+    /// Points side by side: some channels of `input_grad` of some images, or none, and `grid_grad` of some of their points. Part of
+    /// an image only where there is one.
     PointLanes {
         /// The images.
         images: Range<usize>,

@@ -268,13 +268,11 @@ fn typed<T: Stored>(
     let (input_grad, grid_grad) = (T::write(outputs.input_grad), T::write(outputs.grid_grad));
     for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
         // All of a kind lies in one region, and the regions in this order.
-        let region = |part: fn(&Plan, usize, usize) -> core::ops::Range<usize>| {
-            part(plan, phase, 0).start..part(plan, phase, shares.saturating_sub(1)).end
-        };
+        let (first, last) = (plan.share_workspace(phase, 0), plan.share_workspace(phase, shares.saturating_sub(1)));
         let mut regions = Front::new(&mut *workspace);
-        let scratch = region(|plan, phase, share| plan.share_workspace(phase, share).scratch);
-        let read = region(|plan, phase, share| plan.share_workspace(phase, share).read);
-        let write = region(|plan, phase, share| plan.share_workspace(phase, share).write);
+        let scratch = first.scratch.start..last.scratch.end;
+        let read = first.read.start..last.read.end;
+        let write = first.write.start..last.write.end;
         let (scratch_start, read_start, write_start) = (scratch.start, read.start, write.start);
         let mut scratch = Front::new(regions.take(scratch));
         let read = &*regions.take(read);

@@ -74,7 +74,8 @@ fn check(program: &Program, soc: &Soc, case: &Case) {
     let clean = found.as_ref().is_ok_and(Vec::is_empty);
     assert!(!case.legal || clean && bare.as_ref().is_ok_and(Vec::is_empty), "{bare:?} {found:?}");
     let plain = Run::new(program, global.clone()).finish_with(&[]);
-    if clean {
+    // Cores that add to the same place do so in any order, which only whole numbers do not notice.
+    if clean && (case.legal || case.values == Values::Whole) {
         let steps = plain.unwrap_or_else(|halt| panic!("clean, but {}", halt.describe(program)));
         let expected = values(program, global.clone(), 0).expect("it has run before");
         for seed in [1 + case.seed, !case.seed] {

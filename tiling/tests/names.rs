@@ -73,6 +73,8 @@ fn words_for_limits_and_reasons() {
     assert_eq!(Limit::GatherRow(192 << 10).to_string(), "rows fit 192 KiB");
     assert_eq!(EarlySuccess::Empty(ubtile_tiling::Tensor::Grid).to_string(), "grid is empty");
     assert!(EarlySuccess::NothingWanted.to_string().contains("output-mask"));
+    let shape = Dims::new(&[2, 30, 4]).unwrap();
+    assert_eq!(format!("{shape} {shape:?}"), "[2, 30, 4] [2, 30, 4]");
     assert!(Dims::new(&[1; 9]).unwrap_err().to_string().contains("9 dimensions"));
 }
 

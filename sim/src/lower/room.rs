@@ -4,8 +4,8 @@ use ubtile_tiling::TargetSpec;
 
 use super::LowerError;
 use super::substitute::SCRATCH;
-use crate::product::{Element, Soc};
-use crate::program::{Pipe, ReduceOp, VectorOp, lacks_vector};
+use crate::product::Soc;
+use crate::program::Pipe;
 
 /// Flags that the framework leaves where there are eight.
 const FLAGS: u32 = 6;
@@ -15,8 +15,6 @@ const FLAGS: u32 = 6;
 pub(super) struct Room {
     /// Bytes of local memory.
     pub(super) local_bytes: usize,
-    /// Whether the vector unit finds the least of some f32, for which nothing stands in.
-    pub(super) reduces: bool,
     /// Flags from a pipe to another.
     flags: u8,
 }
@@ -30,8 +28,7 @@ impl Room {
         let Some(local_bytes) = target.local_bytes.checked_sub(scratch) else {
             return Err(LowerError::LocalBytes { got: target.local_bytes, want: scratch });
         };
-        let reduces = !lacks_vector(soc, VectorOp::Reduce(ReduceOp::Min, Element::F32));
-        Ok(Self { local_bytes, reduces, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX) })
+        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX) })
     }
 
     /// Flags that a lowering may use from one pipe to another: one to the scalar unit and one from it are for what it stands in for.

@@ -42,13 +42,9 @@ impl Touched {
         Self { rows, usual: usual.min(rows), first, last, parts, all, found, ready }
     }
 
-    /// The first of them and the last one; the last comes before the first if there are none. All of them where the product cannot
-    /// look for the least and the largest.
+    /// The first of them and the last one; the last comes before the first if there are none.
     #[expect(clippy::cast_precision_loss, reason = "an image has fewer rows than f32 counts")]
     pub(super) fn find(&self, b: &mut Builder, of: &Coordinates, taps: Option<&Taps>, count: &Expr) -> [Expr; 2] {
-        if !b.room().reduces {
-            return [int(0).into(), int(self.rows - 1).into()];
-        }
         let [_, y] = of.axes();
         let (first, last, end) = (self.first.at(0), self.last.at(0), (self.rows - 1) as f32);
         let step = |b: &mut Builder, op, to: &Local, from: &Local, number: f32| {

@@ -36,7 +36,10 @@ impl Substitute<'_> {
                 self.keep(b, (to, from), (element, pattern), &count)
             }
             (VectorOp::Broadcast(element), [to, from]) => self.broadcast(b, (to, from), element, count),
-            (VectorOp::Reduce(ReduceOp::Max, Element::F32), [to, from]) => self.largest(b, (to, from), &count),
+            (VectorOp::Reduce(op @ (ReduceOp::Max | ReduceOp::Min), Element::F32), [to, from]) => {
+                let op = if op == ReduceOp::Max { FloatOp::Max } else { FloatOp::Min };
+                self.extreme(b, op, (to, from), &count);
+            }
             _ => b.emit(Instruction::Vector(vector)),
         }
     }
@@ -75,26 +78,26 @@ impl Substitute<'_> {
         b.after(Pipe::S, Pipe::V, self.room.scalar_flag());
     }
 
-    /// The largest number of each repeat; of a number and a NaN, the number.
-    fn largest(&mut self, b: &mut Builder, (to, from): (&Local, &Local), count: &Expr) {
+    /// The largest or the least number of each repeat; of a number and a NaN, the number.
+    fn extreme(&mut self, b: &mut Builder, op: FloatOp, (to, from): (&Local, &Local), count: &Expr) {
         const LANES: usize = 64;
-        let [largest, other] = ["largest", "other"].map(|name| b.float_register(name));
+        let [extreme, other] = ["extreme", "other"].map(|name| b.float_register(name));
         let repeats = b.div("repeats", count.clone() + (int(LANES) - 1), LANES);
-        let grow = |b: &mut Builder, by| {
-            let value = Value::FloatOp(FloatOp::Max, Float::Reg(largest), Float::Reg(by));
-            b.emit(Instruction::Let(largest, value));
+        let take = |b: &mut Builder, by| {
+            let value = Value::FloatOp(op, Float::Reg(extreme), Float::Reg(by));
+            b.emit(Instruction::Let(extreme, value));
         };
         self.by_scalar(b, Pipe::V, |_, b| {
             b.repeat("repeat", (0, repeats, 1), None, |b, repeat| {
                 let first = repeat.clone() * int(LANES);
                 let last = b.min("last", count.clone(), first.clone() + int(LANES));
-                read_float(b, largest, further(from, first.clone() * 4), Element::F32);
-                grow(b, largest);
+                read_float(b, extreme, further(from, first.clone() * 4), Element::F32);
+                take(b, extreme);
                 b.repeat("k", (first + 1, last, 1), None, |b, k| {
                     read_float(b, other, further(from, k * 4), Element::F32);
-                    grow(b, other);
+                    take(b, other);
                 });
-                let (to, value) = (further(to, repeat * 4), Float::Reg(largest).into());
+                let (to, value) = (further(to, repeat * 4), Float::Reg(extreme).into());
                 b.emit(Instruction::Write(Write { to, element: Element::F32, value }));
             });
         });

@@ -117,6 +117,22 @@ fn grid_sampler() {
 }
 
 #[test]
+fn grid_sampler_of_images_that_the_memory_does_not_hold() {
+    // In parts, of which only those are visited that the points mix: whoever has no instruction that finds them looks point by point.
+    let mut rng = Rng::new(65);
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        for (i, mode) in GridSampler::modes().enumerate().step_by(6) {
+            let ([hi, wi], dtype) = ([[111, 130], [2100, 5]][i / 2 % 2], dtypes(soc)[i / 4 % 2]);
+            let problem = Problem::GridSampler2dBackward(
+                GridSampler { dtype, n: 1, c: 2, hi, wi, ho: 5, wo: 13, ..mode }.problem(),
+            );
+            let kinds = kinds(&mut rng);
+            check(&problem, &At::cores(1).bytes(44 * 1024).on(soc), kinds, rng.next_u64());
+        }
+    }
+}
+
+#[test]
 fn every_soc_has_a_time_and_says_how_well_founded() {
     for soc in Soc::names() {
         for problem in [

@@ -225,6 +225,7 @@ fn read_only_folders() {
         "plan replication-pad2d-backward --shape self=1,4,4 --padding 1,1,1,1 --output file",
         "sim --program wrong.tile --output file",
         "fuzz --program wrong.tile --output file",
+        "fuzz im2col-backward --cases 20 --output file/found",
     ] {
         assert!(fails(at, args, 3).starts_with("error: file: "), "a folder of that name cannot be made: {args}");
     }

@@ -107,6 +107,15 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_is_filled_to_its_last_byte() {
+        let mut ws = Workspace::EMPTY;
+        for (name, bytes, first, last) in [("a", 64, 0, 0), ("b", 64, 0, 1), ("c", 64, 1, 1)] {
+            ws.add(name, bytes, first, last).unwrap();
+        }
+        assert_eq!(ws.regions().iter().map(|r| r.offset).collect::<Vec<_>>(), [0, 64, 0]);
+    }
+
+    #[test]
     fn nothing_costs_nothing_and_too_much_is_refused() {
         let mut ws = Workspace::EMPTY;
         assert_eq!((ws.add("none", 0, 0, 0), ws.bytes()), (Some(()), 0));

@@ -1,8 +1,9 @@
 //! Programs so simple that their time can be written down.
 
 use ubtile_sim::clock::{Bound, Options, Start};
+use ubtile_sim::product::Soc;
 
-use super::{cycles, plain, run, time, with};
+use super::{PLAIN, cycles, plain, run, time, with};
 
 #[test]
 fn one_pipe() {
@@ -107,4 +108,31 @@ fn vector_instructions() {
     assert_eq!(two(4, "barrier v\nabs.f32 b[4096], b[0] repeat 1"), 21 + 25);
     // 11.6 cycles, and one for each 256 bytes or less of a block.
     assert_eq!(of("move a[0], b[0] blocks 3 bytes 288"), 18);
+}
+
+/// Lanes that go where data say take their time one by one, whatever the data are.
+#[test]
+fn gathers_and_scatters() {
+    let costs = [
+        ("vector.gather", "{ overhead_cycles = 17, cycles_16 = 24, cycles_32 = 12 }"),
+        ("vector.gather_blocks", "{ overhead_cycles = 18, cycles_16 = 3, cycles_32 = 3 }"),
+        ("vector.scatter", "{ overhead_cycles = 19, cycles_16 = 20, cycles_32 = 10 }"),
+    ];
+    let [gathers, scatters] = ["Ascend910B1", "Ascend310P3"].map(|name| {
+        let soc = with(&Soc::builtin(name).unwrap(), PLAIN);
+        with(&soc, &costs)
+    });
+    for repeats in [1, 4, 16] {
+        let of = |soc, code: &str| {
+            cycles(&format!("cores 1\nub a: 8192\nub b: 8192\nub o: 8192\n{code} repeat {repeats}\n"), soc)
+        };
+        let expected = [17 + 12 * repeats, 17 + 24 * repeats, 18 + 3 * repeats, 19 + 10 * repeats];
+        let got = [
+            of(&gathers, "gather.f32 a[0], b[0], o[0]"),
+            of(&gathers, "gather.f16 a[0], b[0], o[0]"),
+            of(&gathers, "gather_blocks.f32 a[0], b[0], o[0]"),
+            of(&scatters, "scatter.f32 a[0], o[0], b[0]"),
+        ];
+        assert_eq!(got, expected, "{repeats}");
+    }
 }

@@ -134,11 +134,14 @@ impl Phase {
     pub(crate) const ZERO: Self = Self { name: "zero", shares: 1 };
 }
 
+/// Cores of a plan at most: shares may be tried one number after the other, and a damaged description may ask for any.
+const MOST_CORES: usize = 1 << 16;
+
 impl Common {
     /// The target with the options applied, and its numbers made sensible.
     pub(crate) fn new(target: &TargetSpec, options: &crate::PlanOptions) -> Self {
         let target = TargetSpec {
-            cores: target.cores.max(1),
+            cores: target.cores.clamp(1, MOST_CORES),
             local_bytes: options.local_bytes.unwrap_or(target.local_bytes),
             block_bytes: target.block_bytes.max(1),
             vector_bytes: target.vector_bytes.max(1),

@@ -353,3 +353,17 @@ fn sizes_at_the_end_of_the_address_space() {
         assert!(plan.workspace_bytes() <= isize::MAX as usize);
     }
 }
+
+/// Shares are tried one number after the other where a limit of the workspace is hard to meet: that ends however many cores,
+/// images and channels there are, as a damaged description may have it.
+#[test]
+fn any_number_of_cores_is_planned_for() {
+    let options = PlanOptions { workspace_limit: Some(883), local_bytes: None };
+    for (n, c) in [(3, 1 << 36), (1 << 36, 3), (1 << 36, 130)] {
+        let spec = GridSampler { dtype: Dtype::F64, n, c, hi: 9, wi: 4, ho: 3, wo: 3, ..Default::default() };
+        let problem = Problem::GridSampler2dBackward(spec.problem());
+        let planned = |cores| plan(&problem, &TargetSpec::host(cores), &options);
+        assert_eq!(planned(usize::MAX), planned(1 << 16));
+        assert!(planned(1 << 40).is_ok_and(|plan| plan.block_dim() <= 1 << 16));
+    }
+}

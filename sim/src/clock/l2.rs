@@ -167,9 +167,10 @@ impl L2 {
             let lines = &mut self.lines[from as usize..end as usize];
             let mut seen = 0;
             while left > 0 && seen < lines.len() {
-                let rest = &mut lines[seen..];
-                let counts =
-                    leading(rest, |line| line & !DIRTY == mark).min(usize::try_from(left).unwrap_or(usize::MAX));
+                // No more than are wanted: behind them may lie a whole tensor.
+                let most = usize::try_from(left).unwrap_or(usize::MAX).min(lines.len() - seen);
+                let rest = &mut lines[seen..seen + most];
+                let counts = leading(rest, |line| line & !DIRTY == mark);
                 dirty += rest[..counts].iter().map(|line| u64::from(line & DIRTY)).sum::<u64>();
                 rest[..counts].fill(0);
                 left -= counts as u64;

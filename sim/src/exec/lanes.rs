@@ -23,11 +23,6 @@ impl Row {
 
 const STEP: usize = BLOCK as usize;
 
-/// Bytes of a repeat's lanes.
-fn bytes(step: &VectorStep, part: &Part) -> usize {
-    (step.op.lanes() * part.size) as usize
-}
-
 fn start(operand: &OperandAt, repeat: u32) -> usize {
     operand.at.address as usize + repeat as usize * usize::from(operand.repeat_stride) * STEP
 }
@@ -35,14 +30,14 @@ fn start(operand: &OperandAt, repeat: u32) -> usize {
 /// Reads the active lanes of a repeat; others may be anything.
 #[inline]
 pub(super) fn load(step: &VectorStep, part: &Part, operand: &OperandAt, repeat: u32, local: &[u8], row: &mut Row) {
-    let (len, start) = (bytes(step, part), start(operand, repeat));
-    let active = active_bytes(step, part, repeat);
+    let (active, start) = (active_bytes(step, part, repeat), start(operand, repeat));
     if operand.block_stride == 1 {
         // What is behind the last active lane may lie beyond the buffer.
         row.0[..active].copy_from_slice(&local[start..start + active]);
         return;
     }
-    for block in 0..len.div_ceil(STEP) {
+    // Neither may blocks without an active lane be there.
+    for block in 0..active.div_ceil(STEP) {
         let (to, from) = (block * STEP, start + block * usize::from(operand.block_stride) * STEP);
         let count = active.saturating_sub(to).min(STEP);
         row.0[to..to + count].copy_from_slice(&local[from..from + count]);
@@ -57,16 +52,15 @@ fn active_bytes(step: &VectorStep, part: &Part, repeat: u32) -> usize {
 /// Writes the active lanes of a repeat.
 #[inline]
 pub(super) fn store(step: &VectorStep, part: &Part, operand: &OperandAt, repeat: u32, row: &Row, local: &mut [u8]) {
-    let (len, start) = (bytes(step, part), start(operand, repeat));
+    let (active, start) = (active_bytes(step, part, repeat), start(operand, repeat));
     let mask = step.active(repeat);
     let whole = mask.trailing_ones() == 128 - mask.leading_zeros();
-    let active = active_bytes(step, part, repeat);
     if whole && operand.block_stride == 1 {
         local[start..start + active].copy_from_slice(&row.0[..active]);
         return;
     }
     let size = part.size as usize;
-    for block in 0..len.div_ceil(STEP) {
+    for block in 0..active.div_ceil(STEP) {
         let (from, to) = (block * STEP, start + block * usize::from(operand.block_stride) * STEP);
         if whole {
             let count = active.saturating_sub(from).min(STEP);

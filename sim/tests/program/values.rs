@@ -142,6 +142,16 @@ fn offsets_stay_in_their_buffer() {
     assert_eq!(Run::new(&program, Global::new(&program).unwrap()).finish(), Ok(()));
 }
 
+/// Only the first of eight blocks has an active lane; the others would lie behind all memory.
+#[test]
+fn blocks_without_an_active_lane_need_not_be_there() {
+    for line in ["abs.f32 b[0], a[0](8, 8)", "abs.f32 a[0](8, 8), b[0]"] {
+        let text = format!("cores 1\nub b: 256\nub a: 32\n{line} repeat 1 mask 0x5\n");
+        let program = program(&text, "Ascend910B1");
+        assert_eq!(Run::new(&program, Global::new(&program).unwrap()).finish(), Ok(()), "{line}");
+    }
+}
+
 #[test]
 fn rows_become_columns() {
     // 16 rows of 32 16-bit elements: two squares of 16 x 16, each transposed in place of the other.

@@ -87,7 +87,7 @@ pub(crate) fn check(problem: &Problem, at: &At, kinds: Kinds, seed: u64) {
 }
 
 /// What the kernels give.
-fn kernels(problem: &Problem, inputs: &Inputs) -> Vec<(Tensor, Data)> {
+pub(crate) fn kernels(problem: &Problem, inputs: &Inputs) -> Vec<(Tensor, Data)> {
     let plan = plan(problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
     let mut workspace = vec![0; plan.workspace_bytes()];
     let read = |tensor: Tensor| {

@@ -1,11 +1,10 @@
 //! MaxUnpool2dBackward.
 
-use ubtile_sim::lower::LowerError;
 use ubtile_testkit::problems::MaxUnpool;
-use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
-use ubtile_tiling::{Dtype, Problem, can_cast};
+use ubtile_testkit::{Coordinates, Fill, IndexFill, Inputs, Kinds, Rng, bits_equal};
+use ubtile_tiling::{Dtype, Problem, Tensor, can_cast};
 
-use crate::both::{At, check, lower};
+use crate::both::{At, check, kernels, lower, run};
 
 const DTYPES: [Dtype; 9] =
     [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I8, Dtype::U8, Dtype::I16, Dtype::I32, Dtype::I64, Dtype::Bool];
@@ -70,13 +69,31 @@ fn another_dtype_of_out() {
             if soc == "Ascend910A" && bf16 {
                 continue;
             }
-            if out_dtype == Dtype::Bf16 && matches!(dtype, Dtype::I32 | Dtype::I64) {
-                let refused = lower(&problem, &at.on(soc)).map(|_| ());
-                assert_eq!(refused, Err(LowerError::NotLowered("BF16 from integers of 32 and 64 bits")));
-                continue;
-            }
             let kinds = kinds(&mut rng);
             check(&problem, &at.on(soc), kinds, rng.next_u64());
+        }
+    }
+}
+
+/// Beside the middle between two BF16, by less than F32 shows: rounded to F32 first, they would be the middle.
+#[test]
+fn integers_beside_a_tie() {
+    for (dtype, tie) in [(Dtype::I32, (1i64 << 30) + (1 << 22)), (Dtype::I64, (1 << 60) + (1 << 52))] {
+        let numbers = [tie, tie + 1, tie - 1, -tie, -tie - 1, 1 - tie, tie + (tie & -tie) * 2 - 1, 3];
+        let spec =
+            MaxUnpool { dtype, out_dtype: Dtype::Bf16, h: 4, w: 16, out_h: 8, out_w: 16, ..MaxUnpool::default() };
+        let problem = Problem::MaxUnpool2dBackward(spec.problem());
+        let kinds = Kinds { values: Fill::Integers, coordinates: Coordinates::Random, indices: IndexFill::Permutation };
+        let mut inputs = Inputs::random(&problem, kinds, &mut Rng::new(34));
+        for (tensor, data) in inputs.tensors_mut() {
+            for offset in data.offsets().filter(|_| tensor == Tensor::GradOutput) {
+                data.set_bits(offset, numbers[offset % numbers.len()].cast_unsigned());
+            }
+        }
+        let (_, program) = lower(&problem, &At::cores(1)).unwrap();
+        let got = run(&program, &inputs, None).unwrap();
+        for ((_, got), (_, expected)) in got.iter().zip(kernels(&problem, &inputs)) {
+            bits_equal(got, &expected).unwrap_or_else(|e| panic!("{dtype}: {e}"));
         }
     }
 }

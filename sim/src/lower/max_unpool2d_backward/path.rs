@@ -6,14 +6,11 @@
 
 use ubtile_tiling::Dtype;
 
-use crate::lower::builder::Builder;
+use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{binary, blocks, cast, fill, scalar};
 use crate::lower::{LowerError, bits_of, element};
-use crate::product::Element;
-use crate::program::{BinaryOp, BufferId, Expr, Local, ScalarOp, size_of};
-
-/// Bytes that are kept of lanes of 16 bits, once for every lane.
-const LOW_BYTE: i64 = 0xff;
+use crate::product::{Element, Rounding};
+use crate::program::{BinaryOp, BufferId, Expr, Local, ScalarOp, Vector, VectorOp, is_float, size_of};
 
 /// From a dtype to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +40,19 @@ enum Trim {
     Truth,
     /// All, but of NaNs that there are some: where it is F32, as the other types' lanes do not all compute.
     Number,
+    /// All, though F32 does not hold it: there it is rounded to odd, so that rounding it again gives what one rounding would give.
+    Sticky,
+}
+
+impl Trim {
+    /// The bits that it takes of lanes of that type, if some.
+    const fn bits(self) -> Option<(Element, i64)> {
+        match self {
+            Self::LowByte => Some((Element::U16, 0xff)),
+            Self::Sticky => Some((Element::U32, 1)),
+            Self::Truth | Self::Number => None,
+        }
+    }
 }
 
 impl Path {
@@ -57,7 +67,7 @@ impl Path {
         let widened = (loaded == 1).then_some(source);
         let gathered = if loaded == 1 { Element::F16 } else { source };
         let path = Self { loaded, widened, lane, lanes, gathered, casts: &[], trim: None, stored };
-        let integers = from != Dtype::Bool && [source, target].into_iter().all(is_integer);
+        let integers = from != Dtype::Bool && ![source, target].into_iter().any(is_float);
         Ok(if from == to || integers && loaded == stored {
             if loaded == 1 { Self { widened: Some(Element::U8), casts: &[Element::U8], ..path } } else { path }
         } else if integers && loaded > stored {
@@ -69,13 +79,12 @@ impl Path {
                 narrow
             }
         } else {
-            let casts =
-                casts(gathered, target).ok_or(LowerError::NotLowered("BF16 from integers of 32 and 64 bits"))?;
-            let trim = match from {
-                Dtype::Bool => Some(Trim::Truth),
-                _ => (!is_integer(source)).then_some(Trim::Number),
+            let trim = match (from, to) {
+                (Dtype::Bool, _) => Some(Trim::Truth),
+                (Dtype::I32 | Dtype::I64, Dtype::Bf16) => Some(Trim::Sticky),
+                _ => is_float(source).then_some(Trim::Number),
             };
-            Self { casts, trim, ..path }
+            Self { casts: casts(gathered, target), trim, ..path }
         })
     }
 
@@ -95,17 +104,11 @@ impl Path {
     }
 }
 
-const fn is_integer(element: Element) -> bool {
-    !matches!(element, Element::F16 | Element::Bf16 | Element::F32)
-}
-
-/// The casts from a type to another, in which all but the last one keep what counts. There are none to BF16 from integers that F32 rounds:
-/// no product converts them here.
-const fn casts(from: Element, to: Element) -> Option<&'static [Element]> {
+/// The casts from a type to another, in which all but the last one keep what counts.
+const fn casts(from: Element, to: Element) -> &'static [Element] {
     use Element::{Bf16, F16, F32, I8, I16, I32, I64, U8};
-    Some(match (from, to) {
-        (I32 | I64, Bf16) => return None,
-        (F16 | I16, Bf16) => &[F32, Bf16],
+    match (from, to) {
+        (F16 | I16 | I32 | I64, Bf16) => &[F32, Bf16],
         (Bf16 | I32 | I64, F16) => &[F32, F16],
         (I16, I32) => &[F32, I32],
         (I16, I64) => &[F32, I64],
@@ -118,7 +121,7 @@ const fn casts(from: Element, to: Element) -> Option<&'static [Element]> {
         (_, I32) => &[I32],
         (_, I64) => &[I64],
         _ => &[U8],
-    })
+    }
 }
 
 /// Where the elements of a run are on their way.
@@ -129,8 +132,10 @@ pub(super) struct Way {
     pub(super) gathered: BufferId,
     /// Between two casts.
     between: Option<BufferId>,
-    /// A number in each of a repeat's lanes.
-    numbers: Option<BufferId>,
+    /// The bits that count of each element.
+    bits: Option<BufferId>,
+    /// The other neighbours in F32.
+    neighbours: Option<BufferId>,
 }
 
 impl Way {
@@ -139,9 +144,11 @@ impl Way {
         if path.is_plain() {
             return 0;
         }
-        let between = if path.casts.len() > 1 { blocks(elements * 4) } else { 0 };
-        let numbers = if path.trim == Some(Trim::LowByte) { blocks(elements * 2) } else { 0 };
-        blocks(elements * path.taken()) + between + numbers
+        let of = |size: usize| blocks(elements * size);
+        let between = if path.casts.len() > 1 { of(4) } else { 0 };
+        let bits = path.trim.and_then(Trim::bits).map_or(0, |(element, _)| of(size_of(element) as usize));
+        let neighbours = if path.trim == Some(Trim::Sticky) { of(4) } else { 0 };
+        of(path.taken()) + between + bits + neighbours
     }
 
     /// The buffers, where there is a way to go.
@@ -152,14 +159,15 @@ impl Way {
         let mut buffer = |name, size| b.buffer(name, blocks(elements * size), 1, Some("tile_elements"));
         let gathered = buffer("gathered", path.taken());
         let between = (path.casts.len() > 1).then(|| buffer("between", 4));
-        let numbers = (path.trim == Some(Trim::LowByte)).then(|| buffer("low_bytes", 2));
-        Some(Self { path, gathered, between, numbers })
+        let bits = path.trim.and_then(Trim::bits).map(|(element, _)| buffer("bits", size_of(element) as usize));
+        let neighbours = (path.trim == Some(Trim::Sticky)).then(|| buffer("neighbours", 4));
+        Some(Self { path, gathered, between, bits, neighbours })
     }
 
     /// Before the first run.
     pub(super) fn begin(&self, b: &mut Builder, elements: usize) {
-        if let Some(numbers) = self.numbers {
-            fill(b, numbers.at(0), Element::U16, LOW_BYTE, super::int(elements));
+        if let (Some(buffer), Some((element, bits))) = (self.bits, self.path.trim.and_then(Trim::bits)) {
+            fill(b, buffer.at(0), element, bits, int(elements));
         }
     }
 
@@ -167,11 +175,11 @@ impl Way {
     pub(super) fn go(&self, b: &mut Builder, to: Local, elements: &Expr) {
         let gathered = self.gathered.at(0);
         let in_place = || [gathered.clone(), gathered.clone()];
-        match (self.path.trim, self.numbers) {
+        match (self.path.trim, self.bits) {
             (Some(Trim::Truth), _) => scalar(b, ScalarOp::Mins, Element::F16, in_place(), 1.0, elements.clone()),
-            (Some(Trim::LowByte), Some(numbers)) => {
+            (Some(Trim::LowByte), Some(bits)) => {
                 let [to, from] = in_place();
-                binary(b, BinaryOp::And, Element::U16, [to, from, numbers.at(0)], elements.clone());
+                binary(b, BinaryOp::And, Element::U16, [to, from, bits.at(0)], elements.clone());
             }
             _ => {}
         }
@@ -180,12 +188,32 @@ impl Way {
         let (Some((&last, between)), at) = (self.path.casts.split_last(), self.between) else { return };
         for (&element, buffer) in between.iter().zip(at) {
             let next = (buffer.at(0), element);
-            cast(b, next.clone(), from, elements.clone());
+            self.step(b, &next, &from, elements);
             self.settle(b, &next, elements);
             from = next;
         }
         cast(b, (to.clone(), last), from, elements.clone());
         self.settle(b, &(to, last), elements);
+    }
+
+    /// A cast to a type between: to F32 towards zero, and odd if one of both neighbours is, where what is lost still counts.
+    fn step(&self, b: &mut Builder, to: &(Local, Element), from: &(Local, Element), elements: &Expr) {
+        let (Some(neighbours), Some(bits)) = (self.neighbours, self.bits) else {
+            return cast(b, to.clone(), from.clone(), elements.clone());
+        };
+        let neighbour = neighbours.at(0);
+        let round = |b: &mut Builder, at: &Local, rounding| {
+            let op = VectorOp::Cast { to: to.1, from: from.1, rounding };
+            b.vector(Vector::new(op, [at.clone(), from.0.clone()]).count(elements.clone()));
+        };
+        round(b, &to.0, Rounding::Zero);
+        for rounding in [Rounding::Floor, Rounding::Ceil] {
+            round(b, &neighbour, rounding);
+            for (op, at, other) in [(BinaryOp::And, &neighbour, bits.at(0)), (BinaryOp::Or, &to.0, neighbour.clone())] {
+                // Of lanes of 32 bits, both halves.
+                binary(b, op, Element::U16, [at.clone(), at.clone(), other], elements.clone() * 2);
+            }
+        }
     }
 
     /// Makes each NaN the one that arithmetic makes, which casts do not.

@@ -4,7 +4,7 @@ use super::Substitute;
 use super::scalar_unit::{further, read, read_float};
 use crate::lower::builder::{Builder, int};
 use crate::product::{Element, Rounding};
-use crate::program::{Content, Expr, Float, Instruction, Local, Pipe, Scalar, Value, Write, size_of};
+use crate::program::{Content, Expr, Float, Instruction, Local, Pipe, Scalar, Value, Write, is_float, size_of};
 
 impl Substitute<'_> {
     /// So many elements one by one, rounded to nearest even. What does not fit into a shorter integer wraps; lowerings cast none that
@@ -38,8 +38,4 @@ impl Substitute<'_> {
             });
         });
     }
-}
-
-const fn is_float(element: Element) -> bool {
-    matches!(element, Element::F16 | Element::Bf16 | Element::F32)
 }

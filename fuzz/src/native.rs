@@ -5,7 +5,7 @@ use ubtile_sim::clock::Start;
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::lower::{LowerError, native};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Program, TensorId};
+use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
 use ubtile_testkit::{Data, problems};
 use ubtile_testkit::{Description, Inputs, Kinds, Rng, bits_equal};
@@ -94,8 +94,8 @@ fn lowered(problem: &Problem, place: &Place, soc: &Soc) -> Option<Program> {
 fn global(program: &Program, inputs: &Inputs) -> Global {
     let mut global = Global::new(program).expect("little memory");
     for (tensor, data) in inputs.tensors() {
-        if let Some(at) = program.source().tensors.iter().position(|t| t.name == tensor.name()) {
-            global.tensor_mut(TensorId(u16::try_from(at).expect("a few"))).copy_from_slice(data.bytes());
+        if let Some(bytes) = global.named_mut(program, tensor.name()) {
+            bytes.copy_from_slice(data.bytes());
         }
     }
     global

@@ -3,7 +3,7 @@
 use ubtile_sim::clock::{ClockError, Options, Start, Timing, simulate};
 use ubtile_sim::exec::{Global, Halt, Run};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Pipe, Program, TensorId};
+use ubtile_sim::program::{Pipe, Program};
 use ubtile_sim::text;
 use ubtile_testkit::Rng;
 
@@ -31,8 +31,7 @@ pub fn values(program: &Program, global: Global, seed: u64) -> Result<Vec<Vec<u8
         }
     }
     run.finish()?;
-    let results = (0..).map(TensorId).zip(&program.source().tensors).filter(|(_, tensor)| tensor.role.is_result());
-    Ok(results.map(|(id, _)| run.global().tensor(id).to_vec()).collect())
+    Ok(run.global().results(program).map(|(_, bytes)| bytes.to_vec()).collect())
 }
 
 /// The time of a program: nothing is faster than its parts, the same again takes as long, and leaving out what repeats changes nothing.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::lower::native;
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Program, TensorId};
+use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
 use ubtile_sim::text;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
@@ -78,9 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let program = native(&plan(&problem, &soc.target_spec()?, &PlanOptions::default())?, &soc)?;
         let mut inputs = Global::new(&program).ok_or("no memory")?;
         for (tensor, data) in Inputs::random(&problem, kinds, &mut Rng::new(1)).tensors() {
-            let found = (0..).zip(&program.source().tensors).find(|(_, found)| found.name == tensor.name());
-            if let Some((id, _)) = found {
-                inputs.tensor_mut(TensorId(id)).copy_from_slice(data.bytes());
+            if let Some(bytes) = inputs.named_mut(&program, tensor.name()) {
+                bytes.copy_from_slice(data.bytes());
             }
         }
         measure(name, &program, &inputs);

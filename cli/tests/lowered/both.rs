@@ -8,7 +8,7 @@ use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::lower::{LowerError, native};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Action, Pipe, Program, Step, TensorId, Walker};
+use ubtile_sim::program::{Action, Pipe, Program, Step, Walker};
 use ubtile_sim::sanitize::sanitize;
 use ubtile_testkit::{Data, Inputs, Kinds, Rng, bits_equal, problems};
 use ubtile_tiling::{PlanOptions, Problem, TargetSpec, Tensor, TilingPlan, plan};
@@ -138,8 +138,8 @@ pub(crate) fn kernels(problem: &Problem, inputs: &Inputs) -> Vec<(Tensor, Data)>
 pub(crate) fn global(program: &Program, inputs: &Inputs) -> Global {
     let mut global = Global::new(program).unwrap();
     for (tensor, data) in inputs.tensors() {
-        if let Some(at) = program.source().tensors.iter().position(|t| t.name == tensor.name()) {
-            global.tensor_mut(TensorId(u16::try_from(at).unwrap())).copy_from_slice(data.bytes());
+        if let Some(bytes) = global.named_mut(program, tensor.name()) {
+            bytes.copy_from_slice(data.bytes());
         }
     }
     global
@@ -166,13 +166,13 @@ pub(crate) fn run(program: &Program, inputs: &Inputs, order: Option<u64>) -> Res
             }
         }
     }
-    let tensors = (0..).map(TensorId).zip(&program.source().tensors).filter(|(_, t)| t.role.is_result());
-    Ok(tensors
-        .map(|(id, tensor)| {
+    let results = run.global().results(program);
+    Ok(results
+        .map(|(tensor, bytes)| {
             let shape: Vec<_> = tensor.shape.iter().map(|&size| size as usize).collect();
             let desc = ubtile_tiling::TensorDesc::contiguous(tensor.dtype, &shape).unwrap();
             let mut data = Data::filled(desc, 0);
-            data.bytes_mut().copy_from_slice(run.global().tensor(id));
+            data.bytes_mut().copy_from_slice(bytes);
             (OUTPUTS.into_iter().find(|t| t.name() == tensor.name).unwrap(), data)
         })
         .collect())

@@ -44,8 +44,7 @@ pub(crate) fn values(program: &Program, inputs: &Global) -> Result<Global, Halt>
 
 /// Whether results are the same.
 pub(crate) fn same(program: &Program, a: &Global, b: &Global) -> bool {
-    let tensors = (0..).map(TensorId).zip(&program.source().tensors);
-    tensors.filter(|(_, tensor)| tensor.role.is_result()).all(|(id, _)| a.tensor(id) == b.tensor(id))
+    a.results(program).eq(b.results(program))
 }
 
 /// Whether results differ from `expected` in some of 32 runs in which random steps wait.

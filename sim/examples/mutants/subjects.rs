@@ -7,7 +7,7 @@ use ubtile_sim::aclnn::Device;
 use ubtile_sim::exec::Global;
 use ubtile_sim::lower::{native, vendor};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Program, TensorId};
+use ubtile_sim::program::Program;
 use ubtile_sim::text;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Inputs, Kinds, Rng};
@@ -106,9 +106,8 @@ fn inputs(problem: &Problem, program: &Program) -> Global {
     let kinds = Kinds { values: Fill::Integers, coordinates: Coordinates::Smooth, indices: IndexFill::Permutation };
     let mut inputs = Global::new(program).expect("memory for the tensors");
     for (tensor, data) in Inputs::random(problem, kinds, &mut Rng::new(1)).tensors() {
-        let found = (0..).zip(&program.source().tensors).find(|(_, found)| found.name == tensor.name());
-        if let Some((id, _)) = found {
-            inputs.tensor_mut(TensorId(id)).copy_from_slice(data.bytes());
+        if let Some(bytes) = inputs.named_mut(program, tensor.name()) {
+            bytes.copy_from_slice(data.bytes());
         }
     }
     inputs

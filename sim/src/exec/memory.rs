@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::program::{FaultKind, GlobalAt, PlaceAt, Program, TensorId};
+use crate::program::{FaultKind, GlobalAt, PlaceAt, Program, Tensor, TensorId};
 
 /// What fills memory that nobody has written: a NaN in each floating-point type, -1 in each signed one.
 pub const UNDEFINED: u8 = 0xff;
@@ -49,7 +49,7 @@ impl Global {
     /// The tensors as a kernel finds them, those that are given still undefined; `None` where there is not so much memory.
     #[must_use]
     pub fn new(program: &Program) -> Option<Self> {
-        let tensor = |tensor: &crate::program::Tensor| {
+        let tensor = |tensor: &Tensor| {
             let len = usize::try_from(tensor.bytes()).ok()?;
             Memory::filled(len, if tensor.role.is_zeroed() { 0 } else { UNDEFINED })
         };
@@ -65,6 +65,18 @@ impl Global {
     /// The same, to be changed.
     pub fn tensor_mut(&mut self, tensor: TensorId) -> &mut [u8] {
         self.tensors.get_mut(usize::from(tensor.0)).map_or(&mut [], |memory| memory)
+    }
+
+    /// The bytes of the tensor of that name, to be changed; `None` where the program has none.
+    pub fn named_mut(&mut self, program: &Program, name: &str) -> Option<&mut [u8]> {
+        let at = program.source().tensors.iter().position(|tensor| tensor.name == name)?;
+        self.tensors.get_mut(at).map(|memory| &mut **memory)
+    }
+
+    /// The tensors that a program leaves as its results, with their bytes.
+    pub fn results<'a>(&'a self, program: &'a Program) -> impl Iterator<Item = (&'a Tensor, &'a [u8])> {
+        let all = program.source().tensors.iter().zip(&self.tensors);
+        all.filter(|(tensor, _)| tensor.role.is_result()).map(|(tensor, memory)| (tensor, &**memory))
     }
 }
 

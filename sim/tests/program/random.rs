@@ -8,7 +8,7 @@ use ubtile_sim::clock::{Options, Timing, simulate};
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::generate::{Choices, Programs, Values, delays, inputs, mutants};
 use ubtile_sim::product::Soc;
-use ubtile_sim::program::{Program, TensorId};
+use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
 use ubtile_sim::text::{parse_source, print};
 
@@ -56,8 +56,7 @@ fn decided() -> impl Strategy<Value = Decided> {
 }
 
 fn results(program: &Program, global: &Global) -> Vec<Vec<u8>> {
-    let tensors = (0..).map(TensorId).zip(&program.source().tensors);
-    tensors.filter(|(_, tensor)| tensor.role.is_result()).map(|(id, _)| global.tensor(id).to_vec()).collect()
+    global.results(program).map(|(_, bytes)| bytes.to_vec()).collect()
 }
 
 /// What is wrong with a program that should be right.

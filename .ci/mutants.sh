@@ -1,26 +1,20 @@
 #!/usr/bin/env bash
-# Mutants of the planner or of the kernels' scalar logic: small mistakes, one at a time, that some test of that crate must notice.
-# All take a day; arguments behind the crate go to cargo-mutants, to look at a part:
+# Mutants of the planner or of the kernels' scalar logic: small mistakes, one at a time, that some test of the two crates must
+# notice. All are built at once and chosen when a test runs, so that all of a crate take minutes to half an hour; arguments
+# behind the crate go to `cargo mutants --list`, to look at a part:
 #
 #   .ci/mutants.sh tiling
-#   .ci/mutants.sh tiling --file tiling/src/plan/shares.rs
-#   .ci/mutants.sh kernels --shard 0/20
+#   .ci/mutants.sh kernels --file kernels/src/cast.rs
 #
-# Survivors are listed in target/CRATE/mutants.out/missed.txt.
+# What became of each stands in target/mutants/CRATE/report.txt. Fails where one survives that .ci/mutants/explained.txt does
+# not explain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked
 
-crate=$1
-shift
-
-# Vector code is written once over lanes and held to the scalar level bit by bit: the instruction sets are left out. So is what
-# only words a message. Another crate's tests would notice more of the planner's mutants, and take minutes to build for each.
-mkdir -p "target/$crate"
-# Building takes longer than testing.
-export CARGO_PROFILE_DEV_OPT_LEVEL=$([ "$crate" = tiling ] && echo 0 || echo 1) CARGO_PROFILE_DEV_DEBUG=false
-cargo mutants --package "ubtile-$crate" --test-package "ubtile-$crate" \
-    --exclude 'kernels/src/simd/x86*' --exclude 'kernels/src/simd/tests*' --exclude '**/tests.rs' \
-    --exclude 'tiling/src/contract/message.rs' --exclude-re 'impl .*Display' \
-    --output "target/$crate" --timeout-multiplier 3 --minimum-test-timeout 60 -j 1 "$@" -- --lib --tests
+tool=(--manifest-path .ci/mutants/Cargo.toml --locked)
+cargo fmt --manifest-path .ci/mutants/Cargo.toml --check
+cargo clippy "${tool[@]}" --all-targets -- -D warnings
+cargo test --quiet "${tool[@]}"
+cargo run --quiet "${tool[@]}" -- "$@"

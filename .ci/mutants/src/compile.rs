@@ -1,0 +1,150 @@
+//! One build of the tests with every mutant that the compiler takes.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{list::Mutant, rewrite::rewrite, tree::Tree};
+
+/// A test binary, and the folder where its tests expect to run.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    pub path: PathBuf,
+    pub folder: PathBuf,
+}
+
+/// The tests, and the mutants that are not among them.
+pub struct Built {
+    pub binaries: Vec<Binary>,
+    /// Numbers of mutants that do not compile, or not beside the others.
+    pub left_out: HashSet<usize>,
+}
+
+/// Builds the crate with all mutants, without those that the compiler refuses: each error names some by the marks on its lines.
+pub fn all(tree: &Tree, name: &str, mutants: &[Mutant]) -> Result<Built> {
+    // What a plan says shows in what the kernels do with it: their tests are the planner's too.
+    let packages = ["tiling", "kernels"].iter().skip_while(|package| **package != name);
+    let packages: Vec<String> =
+        packages.flat_map(|package| ["--package".to_owned(), format!("ubtile-{package}")]).collect();
+    let mut sources = BTreeMap::new();
+    for mutant in mutants {
+        if !sources.contains_key(&mutant.file) {
+            sources.insert(mutant.file.clone(), tree.read(&mutant.file)?);
+        }
+    }
+    let root = format!("{name}/src/lib.rs");
+    if !sources.contains_key(&root) {
+        sources.insert(root.clone(), tree.read(&root)?);
+    }
+    tree.write(&format!("{name}/src/mutant.rs"), include_bytes!("mutant.rs.in"))?;
+
+    // Every return of a function has one type, also where only its trait is named.
+    let mut left_out: HashSet<usize> =
+        (0..mutants.len()).filter(|number| mutants[*number].name.contains("-> impl ")).collect();
+    let mut refusals = String::new();
+    let mut steps =
+        [vec!["check", "--lib"], vec!["check", "--lib", "--tests"], vec!["test", "--no-run", "--lib", "--tests"]]
+            .into_iter();
+    let mut step = steps.next().context("a step")?;
+    loop {
+        for (file, source) in &sources {
+            let mut text = rewrite(source, file, mutants, &left_out)?;
+            if *file == root {
+                text = format!(
+                    "#![feature(core_intrinsics, const_eval_select)]\n{text}\nextern crate std;\nmod mutant;\n"
+                );
+            }
+            tree.write(file, text.as_bytes())?;
+        }
+        let messages = cargo(tree, &step, &packages)?;
+        let errors: Vec<&Value> = messages.iter().filter(|m| m["message"]["level"] == "error").collect();
+        if errors.is_empty() {
+            match steps.next() {
+                Some(next) => step = next,
+                None => return Ok(Built { binaries: binaries(tree, &messages), left_out }),
+            }
+            continue;
+        }
+        for error in &errors {
+            refusals.push_str(error["message"]["rendered"].as_str().unwrap_or_default());
+        }
+        tree.write("refusals.txt", refusals.as_bytes())?;
+        // Most errors are on a mutant's line. Only when these are gone are others looked at, which may have followed from them.
+        let before = left_out.len();
+        for error in &errors {
+            blame(tree, &error["message"], 0, &mut left_out)?;
+        }
+        for around in 1..200 {
+            if left_out.len() == before {
+                blame(tree, &errors[0]["message"], around, &mut left_out)?;
+            }
+        }
+        eprintln!("{} errors of the compiler, {} mutants do not compile", errors.len(), left_out.len());
+        if left_out.len() == before {
+            bail!("an error at no mutant: {}", errors[0]["message"]["rendered"].as_str().unwrap_or_default());
+        }
+    }
+}
+
+/// What cargo and the compiler have to say.
+fn cargo(tree: &Tree, step: &[&str], packages: &[String]) -> Result<Vec<Value>> {
+    let output = Command::new("cargo")
+        .current_dir(&tree.root)
+        .args(step)
+        .args(packages)
+        .args(["--message-format", "json"])
+        .env("CARGO_TARGET_DIR", &tree.target)
+        // The mutated functions may be const, and ask for their number only when they run: the compiler has an intrinsic for that.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "--cap-lints=allow")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo")?;
+    let text = String::from_utf8(output.stdout)?;
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+}
+
+/// Adds the mutants that stand on the lines of the error or so many around them, or else those whose places begin there.
+fn blame(tree: &Tree, message: &Value, around: u64, left_out: &mut HashSet<usize>) -> Result<()> {
+    for span in message["spans"].as_array().into_iter().flatten().filter(|span| span["is_primary"] == true) {
+        let (Some(file), Some(first), Some(last)) =
+            (span["file_name"].as_str(), span["line_start"].as_u64(), span["line_end"].as_u64())
+        else {
+            continue;
+        };
+        let text = tree.read(file)?;
+        let before = usize::try_from(first.saturating_sub(1 + around))?;
+        let lines: Vec<&str> = text.lines().take(usize::try_from(last + around)?).skip(before).collect();
+        for kind in ["/*m", "/*s"] {
+            let found: Vec<usize> =
+                marks(&lines, kind).into_iter().filter(|number| !left_out.contains(number)).collect();
+            if !found.is_empty() {
+                left_out.extend(found);
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn marks(lines: &[&str], kind: &str) -> Vec<usize> {
+    let parts = lines.iter().flat_map(|line| line.split(kind).skip(1)).filter_map(|rest| rest.split_once("*/"));
+    parts.flat_map(|(numbers, _)| numbers.split(',').filter_map(|number| number.parse().ok())).collect()
+}
+
+fn binaries(tree: &Tree, messages: &[Value]) -> Vec<Binary> {
+    let tests = messages.iter().filter(|m| m["reason"] == "compiler-artifact" && m["profile"]["test"] == true);
+    tests
+        .filter_map(|m| {
+            let manifest = PathBuf::from(m["manifest_path"].as_str()?);
+            let folder = manifest.parent().unwrap_or(&tree.root).to_owned();
+            Some(Binary { path: m["executable"].as_str()?.into(), folder })
+        })
+        .collect()
+}

@@ -41,7 +41,8 @@ pub fn all(tree: &Tree, name: &str, mutants: &[Mutant]) -> Result<Built> {
     if !sources.contains_key(&root) {
         sources.insert(root.clone(), tree.read(&root)?);
     }
-    tree.write(&format!("{name}/src/mutant.rs"), include_bytes!("mutant.rs.in"))?;
+    let active = format!("{}\nconst MUTANTS: usize = {};\n", include_str!("mutant.rs.in"), mutants.len());
+    tree.write(&format!("{name}/src/mutant.rs"), active.as_bytes())?;
 
     // Every return of a function has one type, also where only its trait is named.
     let mut left_out: HashSet<usize> =
@@ -102,6 +103,8 @@ fn cargo(tree: &Tree, step: &[&str], packages: &[String]) -> Result<Vec<Value>> 
         // The mutated functions may be const, and ask for their number only when they run: the compiler has an intrinsic for that.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "--cap-lints=allow")
+        // With all the choices in it, the code takes long to optimise.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .stderr(Stdio::inherit())
         .output()

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     io::Read as _,
+    os::unix::process::ExitStatusExt as _,
     path::Path,
     process::{Command, Stdio},
     sync::{
@@ -72,7 +73,7 @@ pub fn all(built: &Built, mutants: &[Mutant]) -> Result<Vec<Outcome>> {
         let (binary, name) = &names[at];
         let file = folder.join(at.to_string());
         let begin = Instant::now();
-        let end = run(&built.binaries[*binary], &[name], "reached", &file, Duration::from_secs(3600))?;
+        let end = run(&built.binaries[*binary], &[name], "reached", &file, Duration::from_secs(600))?;
         ensure!(end == End::Passed, "{name} fails without a mutant");
         let reached = std::fs::read_to_string(&file).unwrap_or_default();
         Ok(Test {
@@ -142,10 +143,16 @@ enum End {
     Late,
 }
 
-/// Runs some tests of a binary, in 8 GB of address space: a wrong size is soon a large one.
-fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, limit: Duration) -> Result<End> {
+/// The signal of Linux to a process whose seconds are used up.
+const SIGXCPU: i32 = 24;
+
+/// Runs some tests of a binary that take so long without a mutant: in 8 GB of address space, since a wrong size is soon a large
+/// one, and in many times the time.
+fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, time: Duration) -> Result<End> {
+    // Seconds of a core, which others at work do not use up; by the clock only for what waits for itself.
+    let seconds = 5 + 4 * time.as_secs();
     let mut child = Command::new("sh")
-        .args(["-c", "ulimit -v 8000000; exec \"$0\" \"$@\""])
+        .args(["-c", &format!("ulimit -v 8000000; ulimit -t {seconds}; exec \"$0\" \"$@\"")])
         .arg(&binary.path)
         .args(["--exact", "--test-threads", "1", "--quiet"])
         .args(names)
@@ -167,12 +174,17 @@ fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, limit: Dur
         let _ = out.read_to_end(&mut said);
         let _ = sender.send(());
     });
-    if receiver.recv_timeout(limit).is_err() {
+    if receiver.recv_timeout(Duration::from_secs(60 * seconds)).is_err() {
         child.kill()?;
         child.wait()?;
         return Ok(End::Late);
     }
-    Ok(if child.wait()?.success() { End::Passed } else { End::Failed })
+    let status = child.wait()?;
+    Ok(match status.signal() {
+        Some(SIGXCPU) => End::Late,
+        _ if status.success() => End::Passed,
+        _ => End::Failed,
+    })
 }
 
 /// Does something for each number below `count`, on every core, and says how far it is.

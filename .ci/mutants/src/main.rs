@@ -17,6 +17,7 @@ mod explained;
 mod list;
 mod rewrite;
 mod run;
+mod singly;
 mod tree;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
@@ -35,7 +36,8 @@ fn main() -> Result<ExitCode> {
     eprintln!("{}: {} mutants", name, mutants.len());
     let tree = tree::Tree::copy(&root, &place)?;
     let built = compile::all(&tree, &name, &mutants)?;
-    let outcomes = run::all(&built, &mutants)?;
+    let mut outcomes = run::all(&built, &mutants)?;
+    singly::judge(&root, &place, &name, &mutants, &mut outcomes)?;
 
     let report = report(&mutants, &outcomes);
     std::fs::write(place.join("report.txt"), &report.lines)?;

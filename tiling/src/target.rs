@@ -119,6 +119,7 @@ mod tests {
         for dtype in Dtype::ALL {
             assert_eq!(set.contains(dtype), dtype == Dtype::F32 || dtype == Dtype::C128, "{dtype}");
             assert!(!Dtypes::NONE.contains(dtype) && Dtypes::NONE.with(dtype).contains(dtype), "{dtype}");
+            assert_eq!(Dtypes::NONE.with(dtype).with(dtype), Dtypes::NONE.with(dtype), "{dtype} twice");
         }
     }
 

@@ -1,27 +1,18 @@
 //! What holds of every native plan: tiles partition the outputs and fit, shares and regions keep apart, limits are kept, and
 //! more cores or memory never make less of them.
 
+mod plan_common;
+
 use std::collections::HashMap;
 
+use plan_common::{all, computed, config, limits, planned, problems, targets};
 use proptest::prelude::*;
-use proptest::sample::select;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
-use ubtile_testkit::strategies;
 use ubtile_tiling::{
     Capabilities, Dtype, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
     replication_pad2d_backward as replication_pad,
 };
-
-/// Small problems of any operator.
-fn problems() -> impl Strategy<Value = Problem> {
-    prop_oneof![
-        strategies::grid_sampler().prop_map(|spec| Problem::GridSampler2dBackward(spec.problem())),
-        strategies::max_unpool().prop_map(|spec| Problem::MaxUnpool2dBackward(spec.problem())),
-        strategies::replication_pad().prop_map(|spec| Problem::ReplicationPad2dBackward(spec.problem())),
-        strategies::im2col().prop_map(|spec| Problem::Im2colBackward(spec.problem())),
-    ]
-}
 
 /// Problems of any operator whose sizes are powers of two or around them, up to what memory can address.
 fn huge_problems() -> impl Strategy<Value = Problem> {
@@ -48,44 +39,6 @@ fn huge_problems() -> impl Strategy<Value = Problem> {
             Problem::Im2colBackward(spec.problem())
         }
     })
-}
-
-fn targets() -> impl Strategy<Value = TargetSpec> {
-    let bytes = prop_oneof![0..64usize, 64..1024usize, 1024..16384usize, Just(184 * 1024), Just(1 << 20)];
-    let machine = (1..40usize, bytes, select(&[1usize, 4, 32, 64, 512]), select(&[4usize, 16, 32, 256]));
-    (machine, any::<bool>()).prop_map(|((cores, local_bytes, block_bytes, vector_bytes), unaligned_copy)| TargetSpec {
-        cores,
-        local_bytes,
-        block_bytes,
-        vector_bytes,
-        capabilities: Capabilities { unaligned_copy, ..Capabilities::HOST },
-    })
-}
-
-fn limits() -> impl Strategy<Value = Option<usize>> {
-    prop_oneof![Just(None), Just(Some(0)), (0..100_000usize).prop_map(Some)]
-}
-
-/// The plan, with more local memory if that of the target does not hold the smallest tile; how much that is must be true.
-fn planned(problem: &Problem, target: &TargetSpec, workspace_limit: Option<usize>) -> TilingPlan {
-    let options = PlanOptions { workspace_limit, local_bytes: None };
-    match plan(problem, target, &options) {
-        Err(PlanError::LocalBytes { got, want }) => {
-            assert!(got == target.local_bytes && got < want, "{got} of {want}");
-            let options = PlanOptions { local_bytes: Some(want), ..options };
-            plan(problem, target, &options).expect("the smallest tile fits")
-        }
-        plan => plan.expect("the sizes are ordinary"),
-    }
-}
-
-/// All of an operator's tiles: of each phase, of each share.
-fn all<'a, T, I: Iterator<Item = T> + 'a>(
-    plan: &'a TilingPlan,
-    tiles: impl Fn(usize, usize) -> I + 'a,
-) -> impl Iterator<Item = T> + 'a {
-    let shares = plan.phases().enumerate().flat_map(|(number, phase)| (0..phase.shares).map(move |i| (number, i)));
-    shares.flat_map(move |(phase, share)| tiles(phase, share))
 }
 
 fn times<const N: usize>(ranges: [[usize; 2]; N]) -> Vec<[usize; N]> {
@@ -166,11 +119,6 @@ fn tile_size(plan: &TilingPlan) -> usize {
     sizes.product()
 }
 
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(1500), failure_persistence: None, ..default }
-}
-
 proptest! {
     #![proptest_config(config())]
 
@@ -216,7 +164,7 @@ proptest! {
 
     /// Where copies take whole blocks alone, no two shares of a phase write to the same one.
     #[test]
-    fn shares_begin_where_blocks_do(problem in problems(), target in targets(), limit in limits()) {
+    fn shares_begin_where_blocks_do(problem in computed(), target in targets(), limit in limits()) {
         let capabilities = Capabilities { unaligned_copy: false, ..Capabilities::HOST };
         let plan = planned(&problem, &TargetSpec { capabilities, ..target }, limit);
         for (number, phase) in plan.phases().enumerate() {
@@ -289,14 +237,14 @@ proptest! {
     }
 
     #[test]
-    fn more_cores_are_never_fewer_shares(problem in problems(), target in targets(), more in 1..20usize) {
+    fn more_cores_are_never_fewer_shares(problem in computed(), target in targets(), more in 1..20usize) {
         let few = planned(&problem, &target, None);
         let many = planned(&problem, &TargetSpec { cores: target.cores + more, ..target }, None);
         prop_assert!(few.block_dim() <= many.block_dim(), "{} {}", few.block_dim(), many.block_dim());
     }
 
     #[test]
-    fn more_memory_is_never_a_smaller_tile(problem in problems(), target in targets(), more in 1..5000usize) {
+    fn more_memory_is_never_a_smaller_tile(problem in computed(), target in targets(), more in 1..5000usize) {
         let small = planned(&problem, &target, None);
         let local_bytes = small.target().local_bytes + more;
         let large = planned(&problem, &TargetSpec { local_bytes, ..target }, None);

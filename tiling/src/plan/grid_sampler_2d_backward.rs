@@ -167,12 +167,12 @@ impl Plan {
         let (per_image, points) = (self.blocks(), self.points());
         let first_block = |image: usize| image.saturating_mul(per_image.get());
         let (blocks, rows, own) = match self.work(phase, share) {
-            Work::PointLanes { images, points: own, .. } if self.splits_images() => {
-                // Tiles have all channels, so they share `input_grad` by rows.
+            Work::PointLanes { images, points: own, .. } => {
+                // Tiles have all channels, so the parts of an image share `input_grad` by rows.
                 let parts = NonZeroUsize::new(self.common.block_dim / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
                 (images, split(p.hi, parts, share % parts), own)
             }
-            Work::Direct { images } | Work::PointLanes { images, .. } | Work::Images { images } => {
+            Work::Direct { images } | Work::Images { images } => {
                 (first_block(images.start)..first_block(images.end), 0..p.hi, 0..points)
             }
             Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),

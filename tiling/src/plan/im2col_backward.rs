@@ -89,11 +89,11 @@ impl Tile {
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut common = Common::new(target, options);
-    let copies = common.choose_copies(|tensor| problem.slot(tensor), far_columns);
-    let mut plan = Plan { problem: *problem, common, copies, size: Size { rows: 1, columns: 1, taps: [0; 2] } };
+    let (common, size) = (Common::new(target, options), Size { rows: 1, columns: 1, taps: [0; 2] });
+    let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
+        plan.copies = plan.common.choose_copies(|tensor| problem.slot(tensor), far_columns);
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
     }
     Ok(plan)

@@ -299,8 +299,7 @@ impl Plan {
         let rows_left = rows_left.min(most_rows);
         let columns_left = self.problem.w.saturating_sub(column).min(most_columns);
 
-        if column == 0
-            && columns_left == self.problem.w
+        if columns_left == self.problem.w
             && let Some(rows) = largest(rows_left, budget, |rows| whole(rows, columns_left))
         {
             return Group { rows, columns: columns_left, part: sources(rows, columns_left) };

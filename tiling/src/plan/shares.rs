@@ -216,6 +216,31 @@ mod tests {
         }
     }
 
+    /// A contiguous tensor is cut wherever a block begins between two units, and nowhere else; one with gaps in grains, or where
+    /// blocks count not at all.
+    #[test]
+    fn cuts_are_where_blocks_begin() {
+        for (shape, block) in [[5, 2, 3, 2], [7, 1, 1, 1], [2, 3, 4, 5], [4, 4, 4, 4], [9, 1, 2, 3]]
+            .into_iter()
+            .flat_map(|shape| [1, 2, 3, 4, 6, 8, 16, 64].map(|block| (shape, block)))
+        {
+            let [_, c, h, w] = shape;
+            for dims in 1..=4 {
+                let inner: usize = shape.iter().skip(dims).product();
+                let contiguous = Units::new(shape, [c * h * w, h * w, w, 1], dims).in_blocks(at_least_1(block));
+                let cuts = (1..contiguous.count()).filter(|unit| unit * inner % block == 0).count();
+                assert_eq!(contiguous.shares(usize::MAX).get(), 1 + cuts, "{shape:?} {dims} {block}");
+                assert_eq!(contiguous.cuts_anywhere(), cuts + 1 == contiguous.count(), "{shape:?} {dims} {block}");
+                let first = contiguous.share(contiguous.shares(usize::MAX), 0);
+                assert_eq!(first.len(), contiguous.run().min(contiguous.count()), "{shape:?} {dims} {block}");
+                // A gap behind each row.
+                let pitched = Units::new(shape, [c * h * (w + 1), h * (w + 1), w + 1, 1], dims);
+                let runs = if block == 1 { pitched.count() / pitched.grain() } else { 1 };
+                assert_eq!(pitched.in_blocks(at_least_1(block)).shares(usize::MAX).get(), runs, "{shape:?} {dims}");
+            }
+        }
+    }
+
     #[test]
     fn nothing_has_no_units_and_one_empty_share() {
         let units = Units::new([0, 3, 4, 5], [60, 20, 5, 1], 3);

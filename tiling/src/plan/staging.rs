@@ -178,6 +178,11 @@ mod tests {
 
     const SHAPE: [usize; 4] = [2, 5, 6, 7];
 
+    /// A `grad_output` of that shape and these strides.
+    fn shaped(shape: [usize; 4], strides: [usize; 4]) -> TensorSlot {
+        TensorSlot::new(Tensor::GradOutput, false, Dtype::F32, shape, strides).unwrap()
+    }
+
     /// A `grad_output` and an `input` of these strides.
     fn slot(strides: [usize; 4]) -> impl Fn(Tensor) -> Option<TensorSlot> + Clone {
         move |tensor| match tensor {
@@ -204,9 +209,28 @@ mod tests {
         assert!(!far([420, 84, 14, 2]), "every other element");
         assert!(!far([3360, 672, 112, 16]), "nothing lies between the columns");
         assert!(!far([210, 0, 0, 0]), "one element for all of a plane");
-        let any = |strides| any_step(&slot(strides)(Tensor::GradOutput).unwrap());
+        assert!(!far([3360, 672, 0, 16]), "one row for all of a plane");
+        assert!(!far([3360, 672, 4, 4]), "rows and columns side by side alike");
+        let any = |strides| any_step(&shaped(SHAPE, strides));
         assert!(any([420, 84, 14, 2]) && any([210, 1, 35, 5]));
         assert!(!any([210, 42, 7, 1]) && !any([210, 0, 0, 0]));
+    }
+
+    #[test]
+    fn what_has_no_second_column_or_no_element_is_not_copied() {
+        for (shape, strides, near, far) in [
+            (SHAPE, [210, 1, 35, 5], true, true),
+            ([2, 5, 6, 1], [210, 1, 35, 5], false, false),
+            ([0, 5, 6, 7], [210, 1, 35, 5], false, false),
+            // Between the columns lies a dimension that has only one position.
+            ([2, 1, 6, 7], [210, 1, 35, 5], true, false),
+            // 12 bytes, and 16.
+            ([2, 3, 6, 7], [126, 1, 21, 3], true, false),
+            ([2, 4, 6, 7], [168, 1, 28, 4], true, true),
+        ] {
+            let slot = shaped(shape, strides);
+            assert_eq!((any_step(&slot), far_columns(&slot)), (near, far), "{shape:?} {strides:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,284 @@
+//! Routes of the grid sampler's plans: which one a problem takes on how many cores, what each keeps in its workspace, and which
+//! inputs are copied first.
+
+mod plan_common;
+
+use plan_common::{config, limits, targets};
+use proptest::prelude::*;
+use proptest::sample::select;
+use ubtile_testkit::problems::{GridSampler, Layout};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Work, plan};
+use ubtile_tiling::{ALIGN, Dtype, PlanOptions, TargetSpec, Tensor};
+
+/// Bytes of a page, at whose distance a processor takes reads for others; and of images from which on that matters.
+const PAGE: usize = 4096;
+const PAGES: usize = 4 * PAGE;
+
+fn planned(spec: &GridSampler, target: &TargetSpec) -> Plan {
+    plan(&spec.problem(), target, &PlanOptions::default()).unwrap_or_else(|error| panic!("{spec:?}: {error}"))
+}
+
+/// Some images of ordinary size, of few channels or many.
+fn images() -> impl Strategy<Value = GridSampler> {
+    let modes = select(GridSampler::modes().collect::<Vec<_>>());
+    let channels = prop_oneof![3 => 1..9usize, 1 => 62..67usize, 1 => Just(130)];
+    let sizes = (1..4usize, channels, 1..40usize, 1..40usize, 1..20usize, 1..20usize);
+    let masks = select(&[[true, true], [true, false], [false, true]]);
+    let layouts = (select(&Layout::INPUT), select(&Layout::OUTPUT));
+    let dtypes = select(&[Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64]);
+    (dtypes, modes, sizes, masks, layouts).prop_map(
+        |(dtype, mode, (n, c, hi, wi, ho, wo), output_mask, (inputs, outputs))| GridSampler {
+            dtype,
+            n,
+            c,
+            hi,
+            wi,
+            ho,
+            wo,
+            output_mask,
+            inputs,
+            outputs,
+            ..mode
+        },
+    )
+}
+
+fn any_plan() -> impl Strategy<Value = Plan> {
+    (images(), targets(), limits()).prop_filter_map("too little memory", |(spec, target, workspace_limit)| {
+        let target = TargetSpec { local_bytes: target.local_bytes + 16_384, ..target };
+        plan(&spec.problem(), &target, &PlanOptions { workspace_limit, local_bytes: None }).ok()
+    })
+}
+
+fn aligned(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGN)
+}
+
+/// What a share keeps: the staged image, its gradient's sums, a chunk of 32 points, the sums over blocks; 0 for what it does not.
+fn kept(plan: &Plan) -> [usize; 4] {
+    let (p, size) = (plan.problem(), plan.sums_dtype().size());
+    let reads = p.want_grid_grad && p.interpolation != Interpolation::Nearest;
+    let adds = p.want_input_grad;
+    let staged = |positions: usize| positions * plan.pitch() * size;
+    let gaps = |[_, _, row, column]: [usize; 4]| column != 1 || row != p.wi;
+    let when = |needed: bool, bytes: usize| if needed { bytes } else { 0 };
+    let halves = p.dtype.size() == 2;
+    match plan.route() {
+        Route::Zero => [0; 4],
+        // A few sums fit the stack.
+        Route::Direct(window) => [0, when(adds && halves && window.sums() > 64, window.sums() * size), 0, 0],
+        Route::PointLanes => {
+            let planes = p.c * plan.pixels() * size;
+            let copied = plan.stagings().any(|staging| staging.slot.tensor == Tensor::Input);
+            let input = reads && (halves || !copied && gaps(p.input_strides));
+            [when(input, planes), when(adds && (halves || gaps(p.input_grad_strides)), planes), 0, 0]
+        }
+        Route::Images | Route::Blocks => {
+            let image = staged(plan.pixels());
+            let totals = plan.route() == Route::Images && p.c > 64 && reads;
+            [when(reads, image), when(adds, image), staged(32), when(totals, plan.points() * 2 * size)]
+        }
+        Route::Bands => [0, 0, staged(32), 0],
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// The workspace holds what the route needs and nothing else.
+    #[test]
+    fn each_route_keeps_what_it_needs(plan in any_plan()) {
+        let p = plan.problem();
+        let few = p.c.min(64);
+        prop_assert_eq!(plan.pitch(), if few <= 4 { 4 } else { few.next_multiple_of(8) });
+        let (scratch, kept) = (plan.scratch(), kept(&plan));
+        let parts = [&scratch.input, &scratch.input_grad, &scratch.tile, &scratch.totals];
+        let mut end = 0;
+        for (i, (part, bytes)) in parts.into_iter().zip(kept).enumerate() {
+            prop_assert_eq!(part.start, end);
+            if i == 0 && bytes >= PAGES && kept[1] > 0 && plan.route() != Route::PointLanes {
+                prop_assert!(part.len() >= bytes && part.len() < bytes + 2 * PAGE, "{bytes} bytes in {part:?}");
+                prop_assert_eq!(part.len() % PAGE, PAGE / 2);
+            } else {
+                prop_assert_eq!(part.len(), aligned(bytes));
+            }
+            end = part.end;
+        }
+        prop_assert_eq!(scratch.bytes(), end);
+
+        let reads = plan.reads_input();
+        prop_assert_eq!(reads, p.want_grid_grad && p.interpolation != Interpolation::Nearest);
+        let size = plan.sums_dtype().size();
+        let image = p.n * plan.pixels() * plan.pitch() * size;
+        let regions: Vec<_> = match plan.route() {
+            Route::Blocks if reads => vec![("partial_grid_grad", p.n * p.c.div_ceil(64) * plan.points() * 2 * size)],
+            Route::Bands => {
+                let both = [("input_staged", reads), ("input_grad_staged", p.want_input_grad)];
+                both.into_iter().filter(|&(_, needed)| needed).map(|(name, _)| (name, image)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let copies = plan.stagings().map(|staging| (staging.region.name, staging.region.bytes));
+        let scratch = (end > 0).then_some(("scratch", end * plan.block_dim()));
+        let wanted: Vec<_> = copies.chain(scratch).chain(regions).collect();
+        let got = plan.workspace().regions();
+        prop_assert_eq!(got.iter().map(|r| r.name).collect::<Vec<_>>(), wanted.iter().map(|r| r.0).collect::<Vec<_>>());
+        let staged = ["input_staged", "input_grad_staged"].map(|name| plan.workspace().region(name));
+        for (region, &(_, bytes)) in got.iter().zip(&wanted) {
+            match staged {
+                [Some(input), Some(input_grad)] if *region == input => {
+                    prop_assert!(region.bytes >= bytes && region.bytes < bytes + 2 * PAGE, "{region:?}");
+                    let apart = input_grad.offset.abs_diff(input.offset) % PAGE;
+                    prop_assert!(image < PAGES || apart == PAGE / 2, "{input:?} {input_grad:?}");
+                }
+                _ => prop_assert_eq!(region.bytes, aligned(bytes), "{:?}", region),
+            }
+        }
+    }
+
+    /// Bands are as high as pays, and no higher than it takes to keep the cores busy.
+    #[test]
+    fn bands_have_eight_rows(plan in any_plan()) {
+        if plan.route() != Route::Bands {
+            return Ok(());
+        }
+        let (phase, shares) = plan.phases().map(|phase| phase.shares).enumerate().nth(plan.stagings().count() + usize::from(plan.reads_input())).unwrap();
+        for share in 0..shares {
+            let Work::Band { rows, .. } = plan.work(phase, share) else { panic!("{plan:?}") };
+            prop_assert!(rows.len() >= 8, "{rows:?}");
+        }
+    }
+
+    /// With points side by side the shares of an image take as long, but for a point that cannot be halved.
+    #[test]
+    fn shares_of_an_image_take_as_long(
+        (n, c, points) in (1..4usize, 1..5usize, 1..200usize), cores in 1..40usize, mode in 0..2usize, adds: bool,
+    ) {
+        let interpolation = [Interpolation::Bilinear, Interpolation::Nearest][mode];
+        let size = GridSampler { n, c, ho: 1, wo: points, interpolation, output_mask: [adds, true], ..Default::default() };
+        let plan = planned(&size, &TargetSpec::host(cores));
+        prop_assert_eq!(plan.route(), Route::PointLanes);
+        // A share for each channel and one for the grid's gradient alone; without channels to add to, one for each point.
+        let most = match (adds, interpolation) {
+            (true, Interpolation::Nearest) => c,
+            (true, _) => c + 1,
+            (false, _) => points,
+        };
+        let parts = (cores / n).clamp(1, most);
+        prop_assert_eq!(plan.block_dim(), if cores < n { cores } else { n * parts });
+        if parts == 1 {
+            return Ok(());
+        }
+        let times: Vec<_> = (0..plan.block_dim()).map(|share| {
+            let Work::PointLanes { channels, points: own, .. } = plan.work(0, share) else { panic!("{plan:?}") };
+            // Adding a point to a channel takes as long as its gradient of a channel.
+            (if adds { channels.len() * points } else { 0 }) + own.len() * c
+        }).collect();
+        let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+        prop_assert!(most - least <= 2 * c, "{times:?}");
+    }
+
+    /// Cuts between images are those of both outputs at once, where copies take whole blocks.
+    #[test]
+    fn images_are_cut_where_blocks_of_both_outputs_begin(
+        (n, c, hi, wi, ho, wo) in (1..40usize, 1..4usize, 1..4usize, 1..4usize, 1..4usize, 1..4usize),
+        (dtype, block_bytes, cores) in (select(&[Dtype::F16, Dtype::F32]), select(&[32usize, 64, 512]), 1..40usize),
+    ) {
+        let size = GridSampler { dtype, n, c, hi, wi, ho, wo, ..Default::default() };
+        let mut target = TargetSpec { block_bytes, ..TargetSpec::host(cores) };
+        target.capabilities.unaligned_copy = false;
+        let plan = planned(&size, &target);
+        let elements = block_bytes / dtype.size();
+        let cuts = (1..n).filter(|image| [c * hi * wi, ho * wo * 2].iter().all(|size| image * size % elements == 0));
+        prop_assert!(plan.block_dim() <= 1 + cuts.count() || plan.block_dim() > n, "{plan:?}");
+        for share in 1..plan.block_dim() {
+            let range = plan.share_range(plan.phases().count() - 1, share);
+            let starts = [(range.input_grad, n * c * hi * wi), (range.grid_grad, n * ho * wo * 2)];
+            for (range, all) in starts.into_iter().filter(|(range, _)| !range.is_empty()) {
+                prop_assert!(range.start % elements == 0 || range.start == all, "{range:?} in blocks of {elements}");
+            }
+        }
+    }
+}
+
+/// Which route is faster depends on sizes; on each side of every threshold.
+#[test]
+fn routes_by_size() {
+    let few = GridSampler { n: 1, c: 3, hi: 40, wi: 40, ho: 6, wo: 7, ..Default::default() };
+    let route = |spec: GridSampler, cores| planned(&spec, &TargetSpec::host(cores)).route();
+    assert_eq!(route(few, 1), Route::PointLanes);
+    // One pixel next to another is what they are for, and weights of two.
+    assert_eq!(route(GridSampler { hi: 1, ..few }, 1), Route::Images);
+    assert_eq!(route(GridSampler { wi: 1, ..few }, 1), Route::Images);
+    assert_eq!(route(GridSampler { hi: 2, wi: 2, ..few }, 1), Route::PointLanes);
+    assert_eq!(route(GridSampler { interpolation: Interpolation::Bicubic, ..few }, 1), Route::Images);
+    // Positions that f32 counts.
+    assert_eq!(route(GridSampler { hi: 1 << 12, wi: 1 << 12, ..few }, 1), Route::PointLanes);
+    assert_eq!(route(GridSampler { hi: 1 << 12, wi: 1 + (1 << 12), ..few }, 1), Route::Images);
+    // Image and gradient of four channels take a megabyte.
+    for (dtype, pixels) in [(Dtype::F32, 1 << 15), (Dtype::F16, 1 << 15), (Dtype::F64, 1 << 14)] {
+        let four = GridSampler { dtype, c: 4, hi: 2, ..few };
+        assert_eq!(route(GridSampler { wi: pixels / 2, ..four }, 1), Route::PointLanes, "{dtype}");
+        assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..four }, 1), Route::Images, "{dtype}");
+    }
+    assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
+    // Cores beyond the images: blocks of channels, or bands of eight rows.
+    for (c, hi, cores, wanted, shares) in [
+        (65, 5, 4, Route::Blocks, 2),
+        (200, 5, 3, Route::Blocks, 3),
+        (64, 40, 4, Route::Bands, 4),
+        (64, 40, 9, Route::Bands, 5),
+        (64, 16, 2, Route::Bands, 2),
+        (64, 15, 2, Route::Images, 1),
+    ] {
+        let plan = planned(&GridSampler { c, hi, ..few }, &TargetSpec::host(cores));
+        assert_eq!((plan.route(), plan.block_dim()), (wanted, shares), "{c} {hi} {cores}");
+    }
+    // Without vectors nothing is staged.
+    for (vector_bytes, direct) in [(16, false), (15, true), (4, true)] {
+        for c in [3, 30, 300] {
+            let plan = planned(&GridSampler { c, ..few }, &TargetSpec { vector_bytes, ..TargetSpec::host(4) });
+            assert_eq!(matches!(plan.route(), Route::Direct(_)), direct, "{c} channels, vectors of {vector_bytes}");
+        }
+    }
+}
+
+/// An input is copied where the route would read it column by column from far apart, and it is large or must be widened anyway.
+#[test]
+fn copies_are_made_where_columns_are_far_apart() {
+    use Layout::{ChannelsLast, Contiguous, Spread, Transposed};
+    // Half a megabyte or more, and less than 256 KiB of each plane.
+    let (large, small) = ([256, 256], [64, 64]);
+    let copied = |dtype, c, [h, w]: [usize; 2], inputs, vector_bytes| {
+        let spec = GridSampler { dtype, n: 1, c, hi: h, wi: w, ho: h, wo: w, inputs, ..Default::default() };
+        let plan = planned(&spec, &TargetSpec { vector_bytes, ..TargetSpec::host(1) });
+        plan.stagings().count()
+    };
+    for (dtype, c, size, inputs, vector_bytes, count) in [
+        (Dtype::F32, 8, large, Transposed, 32, 2),
+        (Dtype::F32, 8, small, Transposed, 32, 0),
+        (Dtype::F16, 8, small, Transposed, 32, 2),
+        (Dtype::F32, 8, large, Contiguous, 32, 0),
+        // A pixel's channels side by side are what the route is after.
+        (Dtype::F16, 8, small, ChannelsLast, 32, 0),
+        // Points side by side read any columns that do not lie so one by one.
+        (Dtype::F32, 3, large, Spread, 32, 2),
+        (Dtype::F32, 3, small, Spread, 32, 0),
+        (Dtype::F16, 3, small, Spread, 32, 2),
+        (Dtype::F16, 3, small, Contiguous, 32, 0),
+        // In place, columns that share a line are as good as any.
+        (Dtype::F16, 8, small, Spread, 4, 0),
+        (Dtype::F16, 8, small, Transposed, 4, 2),
+        (Dtype::F16, 8, small, ChannelsLast, 4, 2),
+    ] {
+        assert_eq!(copied(dtype, c, size, inputs, vector_bytes), count, "{dtype} {c} {size:?} {inputs:?} {vector_bytes}");
+    }
+    // A plane of 256 KiB is large, one row less is not.
+    assert_eq!(copied(Dtype::F32, 8, [256, 256], Transposed, 32), 2);
+    assert_eq!(copied(Dtype::F32, 8, [255, 256], Transposed, 32), 0);
+    // The nearest pixel's points have no gradient, so `input` is not read.
+    let nearest = GridSampler { interpolation: Interpolation::Nearest, inputs: Transposed, ..Default::default() };
+    let nearest = GridSampler { dtype: Dtype::F16, c: 8, hi: 64, wi: 64, ho: 64, wo: 64, ..nearest };
+    let plan = planned(&nearest, &TargetSpec::host(1));
+    assert_eq!(plan.stagings().map(|staging| staging.slot.tensor).collect::<Vec<_>>(), [Tensor::GradOutput]);
+}

@@ -1,0 +1,361 @@
+//! What tiles take of the local memory, counted from their boxes, and what a plan says of them: each choice with the bound that
+//! holds it, the value below and the value above.
+
+mod plan_common;
+
+use plan_common::{all, computed, config, limits, planned, problems, targets};
+use proptest::prelude::*;
+use proptest::sample::select;
+use ubtile_testkit::problems::{Im2col, ReplicationPad};
+use ubtile_tiling::{
+    Bound, Choice, Dtype, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col, plan,
+    replication_pad2d_backward as replication_pad,
+};
+
+fn length([start, end]: [usize; 2]) -> usize {
+    end - start
+}
+
+/// Bytes of a box in whole blocks for each row; where copies take whole blocks alone, one more for a row that begins inside one.
+fn boxed(target: &TargetSpec, rows: usize, columns: usize, dtype: Dtype) -> usize {
+    let begins_inside = usize::from(columns > 0 && !target.capabilities.unaligned_copy) * target.block_bytes;
+    rows * (summed(target, columns, dtype) + begins_inside)
+}
+
+/// Bytes of sums, which are never copied.
+fn summed(target: &TargetSpec, sums: usize, dtype: Dtype) -> usize {
+    (sums * dtype.size()).next_multiple_of(target.block_bytes)
+}
+
+/// Bytes of a tile of the padding, from its boxes.
+fn pad_bytes(plan: &replication_pad::Plan, planes: usize, source: [usize; 2], out: [usize; 2], part: bool) -> usize {
+    let (target, dtype) = (plan.target(), plan.problem().dtype);
+    let boxes = boxed(target, source[0], source[1], dtype) + boxed(target, out[0], out[1], dtype);
+    planes * boxes + if part { summed(target, source[1] + 1, plan.sums_dtype()) } else { 0 }
+}
+
+/// Bytes of a tile of the folding with so many taps, from its boxes.
+fn fold_bytes(plan: &im2col::Plan, taps: usize, [rows, columns]: [usize; 2]) -> usize {
+    let (target, p) = (plan.target(), plan.problem());
+    let [a, b] = [rows.div_ceil(p.stride[0].get()), columns.div_ceil(p.stride[1].get())];
+    let [i, j] = plan.taps().map(length);
+    let sums = if p.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
+    // A cut kernel leaves its sums behind: in `out`, unless that is of another type.
+    let apart = if taps < i * j && p.out_dtype != sums { rows * summed(target, columns, sums) } else { 0 };
+    boxed(target, taps * a, b, p.dtype) + boxed(target, rows, columns, p.out_dtype) + apart
+}
+
+/// What a share's tiles say that they take, and what that is counted from their boxes.
+fn said_and_counted(any: &TilingPlan, phase: usize, share: usize) -> Vec<(usize, usize)> {
+    match any {
+        TilingPlan::ReplicationPad2dBackward(plan) => {
+            let bytes = |tile: replication_pad::Tile| {
+                let source = [length(tile.source_rows), length(tile.source_columns)];
+                let out = [length(tile.rows), length(tile.columns)];
+                pad_bytes(plan, length(tile.planes), source, out, tile.is_part())
+            };
+            plan.tiles(phase, share).map(|tile| (tile.local_bytes(), bytes(tile))).collect()
+        }
+        TilingPlan::Im2colBackward(plan) => {
+            let bytes = |tile: im2col::Tile| {
+                let [rows, columns] = [length(tile.rows), length(tile.columns)];
+                let [sh, sw] = plan.problem().stride.map(usize::from);
+                let taps = tile.taps.map(length);
+                if taps != [0, 0] {
+                    assert_eq!(tile.windows, [rows.div_ceil(sh), columns.div_ceil(sw)], "{tile:?}");
+                    assert_eq!(tile.input_cells(), taps[0] * taps[1] * tile.windows[0] * tile.windows[1]);
+                }
+                fold_bytes(plan, taps[0] * taps[1], [rows, columns])
+            };
+            plan.tiles(phase, share).map(|tile| (tile.local_bytes(), bytes(tile))).collect()
+        }
+        TilingPlan::MaxUnpool2dBackward(plan) => {
+            let (target, p) = (plan.target(), plan.problem());
+            let bytes = |cells, elements| {
+                let run = boxed(target, 1, elements, p.index_dtype) + boxed(target, 1, elements, p.out_dtype);
+                run + boxed(target, 1, cells, p.dtype)
+            };
+            let tiles = plan.tiles(phase, share);
+            tiles.map(|tile| (tile.local_bytes(), bytes(length(tile.cells), length(tile.elements)))).collect()
+        }
+        TilingPlan::GridSampler2dBackward(plan) => {
+            let (target, p) = (plan.target(), plan.problem());
+            // The last block of channels may be smaller; its tiles are of the same size.
+            let bytes = |points| {
+                let totals = if p.c > 64 { summed(target, 2 * points, plan.sums_dtype()) } else { 0 };
+                boxed(target, 2, 2 * points, p.dtype) + boxed(target, p.c.min(64), points, p.dtype) + totals
+            };
+            plan.tiles(phase, share).map(|tile| (tile.local_bytes(), bytes(length(tile.points)))).collect()
+        }
+    }
+}
+
+/// Of what there is, the most that a tile can have of it.
+fn most(problem: &Problem, name: &str) -> usize {
+    match (problem, name) {
+        (Problem::ReplicationPad2dBackward(p), "tile_planes") => p.n * p.c,
+        (Problem::ReplicationPad2dBackward(p), "tile_rows") => p.h,
+        (Problem::ReplicationPad2dBackward(p), _) => p.w,
+        (Problem::Im2colBackward(p), "tile_rows") => p.h,
+        (Problem::Im2colBackward(p), "tile_columns") => p.w,
+        (Problem::Im2colBackward(p), _) => p.kernel[0].get() * p.kernel[1].get(),
+        (Problem::MaxUnpool2dBackward(p), "tile_elements") => p.h * p.w,
+        (Problem::MaxUnpool2dBackward(p), _) => p.out_h * p.out_w,
+        (Problem::GridSampler2dBackward(p), "tile_points") => p.ho * p.wo,
+        (Problem::GridSampler2dBackward(p), _) => p.c,
+    }
+}
+
+fn sizes(plan: &TilingPlan) -> Vec<(&'static str, usize)> {
+    plan.choices().filter(|choice| choice.name.starts_with("tile_")).map(|choice| (choice.name, choice.value)).collect()
+}
+
+fn choice_is_true(plan: &TilingPlan, choice: &Choice) -> Result<(), TestCaseError> {
+    let Choice { name, value, bound, limit, used, alternative, larger } = *choice;
+    let all = most(&plan.problem(), name);
+    if value == all {
+        prop_assert_eq!((bound, limit, used), (Bound::Work, all, all), "{:?}", choice);
+    } else if name == "tile_channels" {
+        prop_assert_eq!((bound, value, limit, used), (Bound::Numerics, 64, 64, 64));
+    } else {
+        prop_assert_eq!((bound, limit), (Bound::LocalBytes, plan.target().local_bytes), "{:?}", choice);
+    }
+    prop_assert!(value > 0 && used <= limit && larger.value > value, "{choice:?}");
+    prop_assert_eq!(choice.slack(), limit - used);
+    if let ("tile_taps", TilingPlan::Im2colBackward(plan)) = (name, plan) {
+        // Whole rows of the kernel, or a part of one.
+        let row = plan.problem().kernel[1].get();
+        let above = if value < row { value + 1 } else { value + row };
+        let below = if value > row { value - row } else { value - 1 };
+        prop_assert_eq!((alternative, larger.value), (Some(below).filter(|&below| below > 0), above));
+        if bound == Bound::LocalBytes {
+            let tile = plan.tiles(plan.phases().count() - 1, 0).next().unwrap();
+            let out = [length(tile.rows), length(tile.columns)];
+            prop_assert_eq!(larger.needs, fold_bytes(plan, above, out), "{:?}", choice);
+        }
+        return Ok(());
+    }
+    prop_assert_eq!(larger.value, value + 1);
+    if name == "tile_channels" {
+        prop_assert!(alternative.is_none() && larger.over() > 0, "{choice:?}");
+        return Ok(());
+    }
+    // The smaller value is legal, and the larger one just where it is said to be.
+    prop_assert_eq!(alternative, Some(value - 1).filter(|&less| less > 0));
+    prop_assert!(alternative.is_none_or(|less| plan.with_tile(name, less).is_ok()), "{choice:?}");
+    let with = |size: (&'static str, usize)| if size.0 == name { (name, value + 1) } else { size };
+    let wanted: Vec<_> = sizes(plan).into_iter().map(with).collect();
+    let legal = plan.with_tile(name, value + 1).is_ok_and(|cut| sizes(&cut) == wanted);
+    prop_assert_eq!(legal, larger.over() == 0, "{:?}", choice);
+    Ok(())
+}
+
+/// The largest from 1 on that fits; found by trying.
+fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    (1..=most).take_while(|&n| fits(n)).last().unwrap_or(0)
+}
+
+/// Planes, rows and columns of a tile, of its sources, and whether it goes on with sums and ends them.
+type Boxes = ([[usize; 2]; 5], [bool; 2]);
+
+fn boxes_of(tile: &replication_pad::Tile) -> Boxes {
+    let boxes = [tile.planes, tile.rows, tile.columns, tile.source_rows, tile.source_columns];
+    (boxes, [tile.accumulates, tile.last])
+}
+
+/// How a plane is cut: whole rows, then columns, and sums in parts rather than less than eight blocks of a row.
+fn cut_plane(plan: &replication_pad::Plan, plane: usize) -> Vec<Boxes> {
+    let (target, p) = (*plan.target(), plan.problem());
+    let fits = |bytes: usize| bytes <= target.local_bytes;
+    let few = 8 * target.block_bytes / p.dtype.size();
+    let source = |rows, columns| [plan.rows().sources_of(rows), plan.columns().sources_of(columns)];
+    let bytes = |rows: [usize; 2], columns: [usize; 2]| {
+        pad_bytes(plan, 1, source(rows, columns).map(length), [length(rows), length(columns)], false)
+    };
+    let part = |source: [usize; 2], columns: usize| fits(pad_bytes(plan, 1, source, [1, columns], true));
+    let (mut boxes, mut row, mut column) = (Vec::new(), 0, 0);
+    while row < p.h {
+        let rows = if column > 0 { 0 } else { largest(p.h - row, |n| fits(bytes([row, row + n], [0, p.w]))) };
+        let left = p.w - column;
+        let width = |n: usize| length(plan.columns().sources_of([column, column + n]));
+        let uncut = largest(left, |n| fits(bytes([row, row + 1], [column, column + n])));
+        let cut = largest(left, |n| part([1, width(n)], n));
+        let whole = rows > 0 || uncut > 0 && (uncut >= cut || uncut >= few);
+        let columns = match (rows, whole, cut) {
+            (1.., ..) => p.w,
+            (_, true, _) => uncut,
+            (_, _, 0) => 1,
+            _ => cut,
+        };
+        let (rows, columns) = ([row, row + rows.max(1)], [column, column + columns]);
+        let [[top, bottom], [first, last]] = source(rows, columns);
+        // Rows of a part and columns of a part; only of a single cell are these less than all.
+        let wide = if whole || cut > 0 { last - first } else { largest(last - first, |n| part([1, n], 1)) };
+        let high = match (whole, cut) {
+            (true, _) => bottom - top,
+            (_, 0) => 1,
+            _ => largest(bottom - top, |n| part([n, wide], length(columns))),
+        };
+        let steps = |from: usize, end: usize, by: usize| {
+            let starts = (from..end).step_by(by.max(1)).map(move |at| [at, (at + by).min(end)]);
+            if from < end { starts.collect() } else { vec![[from, end]] }
+        };
+        let mut parts = Vec::new();
+        for source_columns in steps(first, last, wide) {
+            parts.extend(steps(top, bottom, high).into_iter().map(|source_rows| (source_rows, source_columns)));
+        }
+        let count = parts.len();
+        boxes.extend(parts.into_iter().enumerate().map(|(i, (source_rows, source_columns))| {
+            ([[plane, plane + 1], rows, columns, source_rows, source_columns], [i > 0, i + 1 == count])
+        }));
+        (row, column) = if columns[1] == p.w { (rows[1], 0) } else { (row, columns[1]) };
+    }
+    boxes
+}
+
+/// Rows of some width with much padding, in little memory.
+fn folded_rows() -> impl Strategy<Value = (ReplicationPad, TargetSpec)> {
+    let pads = || prop_oneof![1 => Just(0i64), 2 => 0..30i64];
+    let sizes = (1..3usize, 1..5usize, 1..60usize, [pads(), pads(), pads(), pads()]);
+    let machine = (prop_oneof![20..400usize, 400..6000usize], select(&[1usize, 4, 32]), any::<bool>());
+    let dtypes = select(&[Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C128]);
+    (dtypes, sizes, machine).prop_map(|(dtype, (c, h, w, padding), (local_bytes, block_bytes, unaligned_copy))| {
+        let mut target = TargetSpec { local_bytes, block_bytes, ..TargetSpec::host(1) };
+        target.capabilities.unaligned_copy = unaligned_copy;
+        (ReplicationPad { dtype, n: 1, c, h, w, padding, ..Default::default() }, target)
+    })
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Tiles take what their boxes do, and a plan of any operator says of its tiles what the operator's own does.
+    #[test]
+    fn tiles_take_what_their_boxes_do(problem in problems(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        let mut largest = 0;
+        for (number, phase) in plan.phases().enumerate() {
+            for share in 0..phase.shares {
+                let tiles = said_and_counted(&plan, number, share);
+                for &(said, counted) in &tiles {
+                    prop_assert_eq!(said, counted);
+                    largest = largest.max(counted);
+                }
+                prop_assert_eq!(plan.tile_count(number, share), tiles.len());
+                prop_assert!(plan.tile_bytes(number, share).eq(tiles.iter().map(|&(said, _)| said)));
+            }
+        }
+        prop_assert_eq!(plan.largest_tile_bytes(), largest);
+        // All cores are busy in the last phase, and none has more shares.
+        prop_assert_eq!(plan.phases().last().map(|phase| phase.shares), Some(plan.block_dim()));
+        prop_assert!(plan.phases().all(|phase| phase.shares <= plan.block_dim()));
+    }
+
+    /// Every choice names the bound that holds it; what it says of smaller and larger values is so.
+    #[test]
+    fn choices_are_true(problem in computed(), target in targets(), limit in limits()) {
+        let plan = planned(&problem, &target, limit);
+        let mut names = Vec::new();
+        for choice in plan.choices() {
+            names.push(choice.name);
+            if choice.name != "block_dim" {
+                choice_is_true(&plan, &choice)?;
+                continue;
+            }
+            let Choice { value, bound, limit: most, alternative, larger, .. } = choice;
+            prop_assert_eq!(value, plan.block_dim());
+            prop_assert_eq!(alternative, Some(value - 1).filter(|&less| less > 0));
+            let unlimited = planned(&problem, &target, None);
+            match bound {
+                Bound::Cores => prop_assert!(value == target.cores && most == value && choice.used == value),
+                Bound::Work => {
+                    prop_assert!(value < target.cores && most == value && choice.used == value, "{choice:?}");
+                    prop_assert_eq!(unlimited.block_dim(), value);
+                }
+                bound => {
+                    prop_assert_eq!((bound, Some(most)), (Bound::WorkspaceLimit, limit));
+                    prop_assert_eq!(choice.used, plan.workspace_bytes());
+                    prop_assert_eq!((larger.value, larger.limit), (unlimited.block_dim(), most));
+                    let regions = unlimited.workspace().regions();
+                    let copies = regions.iter().any(|region| ["grad_output", "input"].contains(&region.name));
+                    prop_assert!(copies || larger.needs == unlimited.workspace_bytes(), "{choice:?}");
+                    prop_assert!(larger.over() > 0, "{choice:?}");
+                }
+            }
+            prop_assert!(bound == Bound::WorkspaceLimit || larger.value == value + 1 && larger.over() > 0, "{choice:?}");
+        }
+        names.dedup();
+        prop_assert_eq!(names.len(), plan.choices().count());
+    }
+
+    /// What the bytes of a choice are, the largest tile takes: but for the padding's sizes inside an image, where nothing folds.
+    #[test]
+    fn the_largest_tile_takes_what_is_said(problem in computed(), target in targets()) {
+        let plan = planned(&problem, &TargetSpec { cores: 1, ..target }, None);
+        for choice in plan.choices().filter(|choice| choice.bound == Bound::LocalBytes) {
+            let used = match (&plan, choice.name) {
+                (TilingPlan::ReplicationPad2dBackward(plan), "tile_rows") => {
+                    let rows = [choice.value, plan.problem().w];
+                    pad_bytes(plan, 1, rows, rows, false)
+                }
+                (TilingPlan::ReplicationPad2dBackward(plan), "tile_columns") => {
+                    pad_bytes(plan, 1, [1, choice.value], [1, choice.value], false)
+                }
+                _ => plan.largest_tile_bytes(),
+            };
+            // Not even one column without a part of its sums may fit.
+            prop_assert!(choice.used == used || used > choice.limit, "{choice:?} {used}");
+        }
+    }
+
+    /// Whole planes as many as fit, else what fits of each.
+    #[test]
+    fn planes_rows_columns_parts((spec, target) in folded_rows()) {
+        let any = planned(&Problem::ReplicationPad2dBackward(spec.problem()), &target, None);
+        let TilingPlan::ReplicationPad2dBackward(plan) = &any else { unreachable!("it is a padding") };
+        let local = plan.target().local_bytes;
+        let p = plan.problem();
+        let of_planes = |n| pad_bytes(plan, n, [p.padded_h, p.padded_w], [p.h, p.w], false) <= local;
+        let planes = largest(p.n * p.c, of_planes);
+        let tiles: Vec<_> = all(&any, |phase, share| plan.tiles(phase, share)).collect();
+        if planes > 0 {
+            prop_assert_eq!(any.choices().last().map(|c| (c.name, c.value)), Some(("tile_planes", planes)));
+            prop_assert_eq!(tiles[0].planes, [0, planes]);
+            return Ok(());
+        }
+        let wanted = (0..p.n * p.c).flat_map(|plane| cut_plane(plan, plane)).collect::<Vec<_>>();
+        prop_assert_eq!(tiles.iter().map(boxes_of).collect::<Vec<_>>(), wanted);
+        let rows = largest(p.h, |n| pad_bytes(plan, 1, [n, p.w], [n, p.w], false) <= local);
+        let columns = largest(p.w, |n| pad_bytes(plan, 1, [1, n], [1, n], false) <= local);
+        let inside = if rows > 0 { ("tile_rows", rows) } else { ("tile_columns", columns.max(1)) };
+        prop_assert_eq!(any.choices().last().map(|c| (c.name, c.value)), Some(inside));
+    }
+}
+
+/// Two taps together take less than one and its sums where the blocks are small: then the kernel is not cut.
+#[test]
+fn a_kernel_is_not_cut_where_its_parts_take_more() {
+    for kernel in [[1, 2], [2, 1]] {
+        let spec = Im2col { dtype: Dtype::F16, out_dtype: Dtype::F16, w: 7, kernel, ..Default::default() };
+        let planned = |local_bytes| {
+            let target = TargetSpec { local_bytes, block_bytes: 1, ..TargetSpec::host(1) };
+            plan(&Problem::Im2colBackward(spec.problem()), &target, &PlanOptions::default())
+        };
+        // Two taps and a cell of two bytes each; a tap, a cell and a sum of four bytes would be eight.
+        let sizes = |plan: TilingPlan| plan.choices().skip(1).map(|choice| choice.value).collect::<Vec<_>>();
+        assert_eq!(planned(6).map(sizes), Ok(vec![1, 1, 2]));
+        assert_eq!(planned(5), Err(PlanError::LocalBytes { got: 5, want: 6 }));
+    }
+}
+
+/// Of a kernel of one row, too, parts leave their sums behind in a box of their own where `out` is of another type.
+#[test]
+fn parts_of_a_row_keep_their_sums_apart() {
+    for (out_dtype, apart) in [(Dtype::F16, true), (Dtype::F32, false)] {
+        let spec = Im2col { out_dtype, h: 1, w: 100, kernel: [1, 90], ..Default::default() };
+        let target = TargetSpec { local_bytes: 400, ..TargetSpec::host(1) };
+        let plan = im2col::plan(&spec.problem(), &target, &PlanOptions::default()).unwrap();
+        assert!(plan.tiles(0, 0).all(|tile| tile.accumulates || !tile.last), "{plan:?}");
+        assert_eq!(plan.sums(), (Dtype::F32, apart));
+    }
+}

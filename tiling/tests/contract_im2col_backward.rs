@@ -182,6 +182,8 @@ fn attributes_at_the_ends_of_i64() {
     assert_eq!(refused(Desc { padding: &[1, max], ..base() }), too_large(Attribute::Padding, 1));
     assert_eq!(refused(Desc { dilation: &[1, max], ..base() }), too_large(Attribute::Dilation, 1));
     assert_eq!(refused(Desc { kernel_size: &[max, max], ..base() }), too_large(Attribute::KernelSize, 0));
+    // Of two that are as large, the padding, which counts twice.
+    assert_eq!(refused(Desc { input_size: &[max, 6], padding: &[max, 0], ..base() }), too_large(Attribute::Padding, 0));
     assert!(matches!(refused(Desc { kernel_size: &[1, max], ..base() }), ContractError::Rows { .. }));
     assert_eq!(refused(Desc { input_size: &[max, max], ..base() }), too_large(Attribute::InputSize, 0));
     let lowest = Desc { input_size: &[i64::MIN, 6], ..base() };

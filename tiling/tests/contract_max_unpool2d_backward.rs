@@ -3,6 +3,7 @@
 mod contract_common;
 
 use contract_common::{Rule, reshape, resize, restride, rules_hold_in_order, tensor};
+use ubtile_testkit::problems::MaxUnpool;
 use ubtile_tiling::max_unpool2d_backward::{Desc, check};
 use ubtile_tiling::{ContractError, Dtype, EarlySuccess, Edition, Product, Tensor, can_cast};
 
@@ -183,6 +184,40 @@ fn self_is_described_but_never_read() {
     let want = [("grad_output", Dtype::F32, false), ("indices", Dtype::I64, false), ("out", Dtype::F32, true)];
     assert_eq!(names, want);
     assert_eq!(problem.slot(Tensor::SelfTensor), None);
+}
+
+/// What decides about the vendor's gather, counted: bytes and elements of `grad_output`, and what as many rows take in the unified
+/// buffer as end on 32 bytes, with their indices; those of vectors take offsets in bytes beside them.
+#[test]
+fn measures_of_the_vendors_gather() {
+    let sizes =
+        [[2, 3, 4, 4, 2, 2], [1, 1, 1, 7, 1, 5], [1, 2, 3, 5, 2, 3], [4, 64, 32, 32, 16, 16], [1, 3, 8, 2, 8, 1]];
+    for [n, c, out_h, out_w, h, w] in sizes {
+        for dtype in [Dtype::I8, Dtype::F16, Dtype::F32, Dtype::F64] {
+            for (index_dtype, product) in
+                [Dtype::I32, Dtype::I64].into_iter().flat_map(|i| Product::ALL.map(|p| (i, p)))
+            {
+                let spec =
+                    MaxUnpool { dtype, out_dtype: dtype, index_dtype, n, c, h, w, out_h, out_w, ..Default::default() };
+                let got = spec.problem().gather_measures(192 << 10, product);
+                let (plane, pooled) = (out_h * out_w, h * w);
+                let [row, out_row] = [plane, pooled].map(|cells| cells * dtype.size());
+                let vectors = dtype == Dtype::F16 && product != Product::AtlasTraining;
+                let index = index_dtype.size() + if vectors { index_dtype.size() } else { 0 };
+                let rows = (1..).find(|rows| rows * row % 32 == 0 && rows * out_row % 32 == 0).unwrap();
+                let all = n * c * row;
+                let wanted = [
+                    (all, i32::MAX as usize),
+                    (plane, 1 << 30),
+                    // Less than the buffer without 2048 bytes.
+                    (rows * (row + out_row + pooled * index), (192 << 10) - 2049),
+                    (all, 3000 * 1024),
+                    (n * c * pooled, 2000),
+                ];
+                assert_eq!(got.map(|measure| (measure.used, measure.limit)), wanted, "{spec:?} on {product}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod contract_common;
 
 use contract_common::{Rule, reshape, resize, restride, rules_hold_in_order, tensor};
+use ubtile_testkit::problems::ReplicationPad;
 use ubtile_tiling::replication_pad2d_backward::{Desc, check};
 use ubtile_tiling::{ContractError, Dtype, EarlySuccess, Edition, Product, Tensor};
 
@@ -194,6 +195,25 @@ fn the_vendor_route_depends_on_padding_and_size() {
     assert_eq!(route(Dtype::F32, &[1495, 0, 0, 0], Product::AtlasTraining), Some(AiCore));
     assert_eq!(route(Dtype::F32, &[1496, 0, 0, 0], Product::AtlasTraining), Some(Aicpu));
     assert_eq!(route(Dtype::F16, &[1496, 0, 0, 0], Product::AtlasInference), Some(AiCore));
+    // A `grad_output` of 800 rows and 1500 columns in f32, of 950 and 3000 in f16: each by itself, and the padding beside them.
+    for (dtype, high, wide) in [(Dtype::F32, 800, 1500), (Dtype::F16, 950, 3000)] {
+        for (h, w, pad, on) in [
+            (high, 20, 7, AiCore),
+            (high + 1, 20, 7, Aicpu),
+            (20, wide, 7, AiCore),
+            (20, wide + 1, 7, Aicpu),
+            (20, 20, 8, Aicpu),
+            (20, wide + 1, 8, Aicpu),
+            (20, 20, -1, Aicpu),
+        ] {
+            let padding = [pad, 0, pad, 0];
+            let [h, w] = [h, w].map(|padded: usize| padded.checked_add_signed(-pad as isize).unwrap());
+            let problem = ReplicationPad { dtype, n: 1, c: 1, h, w, padding, ..Default::default() }.problem();
+            for product in [Product::AtlasTraining, Product::AtlasInference] {
+                assert_eq!(problem.vendor_route(product, Edition::Master), Some(on), "{problem:?} on {product}");
+            }
+        }
+    }
     assert_eq!(route(Dtype::F64, &[0, 0, 0, 0], Product::AtlasA2), Some(Aicpu));
     assert_eq!(route(Dtype::Bf16, &[8, 0, 1, 0], Product::AtlasA2), None);
     assert_eq!(route(Dtype::F32, &[0, 0, 0, 0], Product::Atlas200iA2), None);

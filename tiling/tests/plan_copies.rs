@@ -1,8 +1,10 @@
 //! Copies of inputs without gaps: what is left to compute on them, and for whom they pay.
 
 mod plan_common;
+mod plan_machines;
 
-use plan_common::{all, computed, config, limits, planned, problems, targets};
+use plan_common::{all, computed, planned, problems};
+use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::{Im2col, Layout, MaxUnpool, ReplicationPad};

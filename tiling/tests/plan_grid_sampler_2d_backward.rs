@@ -1,9 +1,9 @@
 //! Routes of the grid sampler's plans: which one a problem takes on how many cores, what each keeps in its workspace, and which
 //! inputs are copied first.
 
-mod plan_common;
+mod plan_machines;
 
-use plan_common::{config, limits, targets};
+use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::{GridSampler, Layout};
@@ -134,6 +134,48 @@ proptest! {
                 _ => prop_assert_eq!(region.bytes, aligned(bytes), "{:?}", region),
             }
         }
+    }
+
+    /// Where sums of 16-bit gradients have a window of an image, it is the largest of whole planes that the limit leaves, else of
+    /// whole rows of a plane, else of a row; where there is no limit, or sums are made in place, all of it.
+    #[test]
+    fn windows_are_the_largest(spec in images(), cores in 1..4usize, limit in prop_oneof![1 => Just(None), 4 => (0..9000usize).prop_map(Some)]) {
+        let target = TargetSpec { vector_bytes: 4, ..TargetSpec::host(cores) };
+        let options = PlanOptions { workspace_limit: limit, local_bytes: None };
+        let spec = GridSampler { inputs: Layout::Contiguous, ..spec };
+        let plan = plan(&spec.problem(), &target, &options).unwrap();
+        let Route::Direct(window) = plan.route() else { panic!("{plan:?}") };
+        let p = plan.problem();
+        let fits = |sums: usize| {
+            let scratch = if sums <= 64 { 0 } else { aligned(4 * sums) * plan.block_dim() + ALIGN - 1 };
+            limit.is_none_or(|limit| scratch <= limit)
+        };
+        let most = |all: usize, of: usize| (1..=all).take_while(|n| fits(n * of)).last();
+        let wanted = if !p.want_input_grad || p.dtype.size() > 2 {
+            [p.c, p.hi, p.wi]
+        } else if let Some(channels) = most(p.c, p.hi * p.wi) {
+            [channels, p.hi, p.wi]
+        } else if let Some(rows) = most(p.hi, p.wi) {
+            [1, rows, p.wi]
+        } else {
+            [1, 1, most(p.wi, 1).unwrap_or(1)]
+        };
+        prop_assert_eq!([window.channels, window.rows, window.columns], wanted);
+        let passes: usize = [p.c, p.hi, p.wi].iter().zip(wanted).map(|(all, part)| all.div_ceil(part)).product();
+        let price = plan.prices().find(|price| price.name == "grid_passes").unwrap();
+        prop_assert_eq!((price.paid, price.unlimited), (if p.want_input_grad { passes } else { 1 }, 1));
+    }
+
+    /// A tile has all points, else whole chunks of 32 if it holds one, else what fits.
+    #[test]
+    fn tiles_are_whole_chunks(spec in images(), local_bytes in prop_oneof![64..2000usize, 2000..40_000usize]) {
+        let target = TargetSpec { local_bytes, ..TargetSpec::host(1) };
+        let Ok(plan) = plan(&spec.problem(), &target, &PlanOptions::default()) else { return Ok(()) };
+        // As many as can be asked for.
+        let fit = (1..=plan.points()).take_while(|&points| plan.with_tile("tile_points", points).is_ok()).last().unwrap_or(0);
+        let whole = if fit == plan.points() || fit < 32 { fit } else { fit / 32 * 32 };
+        let choice = plan.choices().find(|choice| choice.name == "tile_points").unwrap();
+        prop_assert_eq!(choice.value, whole, "{}", fit);
     }
 
     /// Bands are as high as pays, and no higher than it takes to keep the cores busy.
@@ -271,7 +313,11 @@ fn copies_are_made_where_columns_are_far_apart() {
         (Dtype::F16, 8, small, Transposed, 4, 2),
         (Dtype::F16, 8, small, ChannelsLast, 4, 2),
     ] {
-        assert_eq!(copied(dtype, c, size, inputs, vector_bytes), count, "{dtype} {c} {size:?} {inputs:?} {vector_bytes}");
+        assert_eq!(
+            copied(dtype, c, size, inputs, vector_bytes),
+            count,
+            "{dtype} {c} {size:?} {inputs:?} {vector_bytes}"
+        );
     }
     // A plane of 256 KiB is large, one row less is not.
     assert_eq!(copied(Dtype::F32, 8, [256, 256], Transposed, 32), 2);

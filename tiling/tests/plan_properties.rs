@@ -2,14 +2,16 @@
 //! more cores or memory never make less of them.
 
 mod plan_common;
+mod plan_machines;
 
 use std::collections::HashMap;
 
-use plan_common::{all, computed, config, limits, planned, problems, targets};
+use plan_common::{all, computed, planned, problems};
+use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{
-    Capabilities, Dtype, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
+    Capabilities, Dtype, Edition, PlanError, PlanOptions, Problem, Product, TargetSpec, TilingPlan,
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
     replication_pad2d_backward as replication_pad,
 };
@@ -254,6 +256,20 @@ proptest! {
     #[test]
     fn plans_are_made_again_the_same(problem in problems(), target in targets(), limit in limits()) {
         prop_assert_eq!(planned(&problem, &target, limit), planned(&problem, &target, limit));
+    }
+
+    /// A problem of any operator is for the vendor what the operator's own is.
+    #[test]
+    fn routes_are_those_of_the_operator(problem in problems()) {
+        for (product, edition) in Product::ALL.into_iter().flat_map(|p| Edition::ALL.map(|e| (p, e))) {
+            let own = match &problem {
+                Problem::GridSampler2dBackward(p) => p.vendor_route(product, edition),
+                Problem::MaxUnpool2dBackward(p) => p.vendor_route(product, edition),
+                Problem::ReplicationPad2dBackward(p) => p.vendor_route(product, edition),
+                Problem::Im2colBackward(p) => p.vendor_route(product, edition),
+            };
+            prop_assert_eq!(problem.vendor_route(product, edition), own);
+        }
     }
 
     #[test]

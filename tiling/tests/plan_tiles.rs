@@ -2,14 +2,16 @@
 //! holds it, the value below and the value above.
 
 mod plan_common;
+mod plan_machines;
 
-use plan_common::{all, computed, config, limits, planned, problems, targets};
+use plan_common::{all, computed, planned, problems};
+use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::{Im2col, ReplicationPad};
 use ubtile_tiling::{
-    Bound, Choice, Dtype, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col, plan,
-    replication_pad2d_backward as replication_pad,
+    Bound, Choice, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col,
+    max_unpool2d_backward as max_unpool, plan, replication_pad2d_backward as replication_pad,
 };
 
 fn length([start, end]: [usize; 2]) -> usize {
@@ -45,6 +47,13 @@ fn fold_bytes(plan: &im2col::Plan, taps: usize, [rows, columns]: [usize; 2]) -> 
     boxed(target, taps * a, b, p.dtype) + boxed(target, rows, columns, p.out_dtype) + apart
 }
 
+/// Bytes of a tile of the unpooling, from its boxes.
+fn pick_bytes(plan: &max_unpool::Plan, cells: usize, elements: usize) -> usize {
+    let (target, p) = (plan.target(), plan.problem());
+    let run = boxed(target, 1, elements, p.index_dtype) + boxed(target, 1, elements, p.out_dtype);
+    run + boxed(target, 1, cells, p.dtype)
+}
+
 /// What a share's tiles say that they take, and what that is counted from their boxes.
 fn said_and_counted(any: &TilingPlan, phase: usize, share: usize) -> Vec<(usize, usize)> {
     match any {
@@ -70,13 +79,8 @@ fn said_and_counted(any: &TilingPlan, phase: usize, share: usize) -> Vec<(usize,
             plan.tiles(phase, share).map(|tile| (tile.local_bytes(), bytes(tile))).collect()
         }
         TilingPlan::MaxUnpool2dBackward(plan) => {
-            let (target, p) = (plan.target(), plan.problem());
-            let bytes = |cells, elements| {
-                let run = boxed(target, 1, elements, p.index_dtype) + boxed(target, 1, elements, p.out_dtype);
-                run + boxed(target, 1, cells, p.dtype)
-            };
-            let tiles = plan.tiles(phase, share);
-            tiles.map(|tile| (tile.local_bytes(), bytes(length(tile.cells), length(tile.elements)))).collect()
+            let bytes = |tile: max_unpool::Tile| pick_bytes(plan, length(tile.cells), length(tile.elements));
+            plan.tiles(phase, share).map(|tile| (tile.local_bytes(), bytes(tile))).collect()
         }
         TilingPlan::GridSampler2dBackward(plan) => {
             let (target, p) = (plan.target(), plan.problem());
@@ -305,6 +309,36 @@ proptest! {
             };
             // Not even one column without a part of its sums may fit.
             prop_assert!(choice.used == used || used > choice.limit, "{choice:?} {used}");
+        }
+    }
+
+    /// The other size of a tile shrinks as far as it must, to 1: what is asked for is refused only where even then it does not fit.
+    #[test]
+    fn the_other_size_shrinks_as_it_must(problem in computed(), target in targets(), value in 1..40usize, which: bool) {
+        let any = planned(&problem, &target, None);
+        let (local, old) = (any.target().local_bytes, sizes(&any));
+        let names = match any.operator() {
+            Operator::Im2colBackward => ["tile_rows", "tile_columns"],
+            Operator::MaxUnpool2dBackward => ["tile_elements", "tile_cells"],
+            _ => return Ok(()),
+        };
+        let names = if which { names } else { [names[1], names[0]] };
+        let size = |name| old.iter().find(|size| size.0 == name).map(|size| size.1).unwrap();
+        let bytes = |asked: usize, other: usize| {
+            let [first, second] = if which { [asked, other] } else { [other, asked] };
+            match &any {
+                TilingPlan::Im2colBackward(plan) => fold_bytes(plan, size("tile_taps"), [first, second]),
+                TilingPlan::MaxUnpool2dBackward(plan) => pick_bytes(plan, second, first),
+                _ => unreachable!("two operators"),
+            }
+        };
+        let fits = value <= most(&problem, names[0]) && bytes(value, 1) <= local;
+        let cut = any.with_tile(names[0], value);
+        prop_assert_eq!(cut.is_ok(), fits, "{:?}", cut);
+        if let Ok(cut) = cut {
+            let other = largest(size(names[1]), |n| bytes(value, n) <= local);
+            let wanted = old.iter().map(|&(name, size)| (name, if name == names[0] { value } else if name == names[1] { other } else { size }));
+            prop_assert_eq!(sizes(&cut), wanted.collect::<Vec<_>>());
         }
     }
 

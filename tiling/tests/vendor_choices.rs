@@ -1,13 +1,15 @@
 //! Why a tiling of the vendor's is what it is, and the same with fewer elements at a time.
 
-use ubtile_testkit::problems::{GridSampler, ReplicationPad};
-use ubtile_tiling::{Bound, Dtype, Operator, PlanError, Problem, VendorArch, VendorMachine, VendorPlan, vendor_plan};
+use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
+use ubtile_tiling::{
+    Bound, Dtype, Operator, PlanError, Problem, VendorArch, VendorMachine, VendorPlan, vendor_plan, vendor_plan_in,
+};
 
 const SYSTEM: usize = 16 << 20;
 const MACHINE: VendorMachine =
     VendorMachine { arch: VendorArch::Dav2201, vector_cores: 40, ub_bytes: 192 << 10, deterministic: false };
 
-fn plans() -> Vec<(Operator, VendorPlan)> {
+fn problems() -> Vec<Problem> {
     let mut problems = Vec::new();
     for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16] {
         let spec = GridSampler { dtype, n: 3, c: 17, hi: 9, wi: 9, ho: 40, wo: 41, ..Default::default() };
@@ -17,7 +19,11 @@ fn plans() -> Vec<(Operator, VendorPlan)> {
         let spec = ReplicationPad { dtype, n: 2, c: 30, h: 40, w: 62, padding: [1, 2, 3, 4], ..Default::default() };
         problems.push(Problem::ReplicationPad2dBackward(spec.problem()));
     }
-    problems.iter().map(|problem| (problem.operator(), vendor_plan(problem, &MACHINE).unwrap())).collect()
+    problems
+}
+
+fn plans() -> Vec<(Operator, VendorPlan)> {
+    problems().iter().map(|problem| (problem.operator(), vendor_plan(problem, &MACHINE).unwrap())).collect()
 }
 
 /// Regions lie one behind the other, the system's first, and take the workspace together.
@@ -54,9 +60,94 @@ fn factors_are_the_largest_that_fit() {
             assert_eq!(choice.larger.over(), choice.larger.needs.saturating_sub(MACHINE.ub_bytes));
             let step = choice.larger.value - choice.value;
             assert_eq!(choice.alternative, Some(choice.value - step).filter(|&less| less > 0), "{operator} {choice:?}");
+            assert!(choice.larger.needs > MACHINE.ub_bytes, "{operator} could work on more: {choice:?}");
         }
-        let points = choices.iter().find(|choice| choice.name == "ubFactorElement").unwrap();
-        assert!(points.larger.needs > MACHINE.ub_bytes, "{operator} could work on more: {points:?}");
+    }
+}
+
+/// What a factor is said to take, it takes: a buffer of just so many bytes still holds as many elements, one of fewer does not.
+#[test]
+fn a_buffer_of_what_is_taken_is_enough() {
+    const NAME: &str = "ubFactorElement";
+    for problem in problems() {
+        let choice = |machine: &VendorMachine| {
+            vendor_plan(&problem, machine).unwrap().choices().find(|choice| choice.name == NAME).unwrap()
+        };
+        let at_once = choice(&MACHINE);
+        let least = VendorMachine { ub_bytes: at_once.used, ..MACHINE };
+        assert_eq!((choice(&least).value, choice(&least).slack()), (at_once.value, 0));
+        assert!(choice(&VendorMachine { ub_bytes: at_once.used - 1, ..MACHINE }).value < at_once.value);
+        assert!(vendor_plan(&problem, &least).unwrap().with_factor(NAME, at_once.value).is_ok());
+    }
+}
+
+/// 16-bit points of A2 are summed by one core in f32 and cast behind it; all else is done at once, on as many cores as there is work.
+#[test]
+fn phases_and_bounds_are_those_of_the_kernel() {
+    let machines = [VendorArch::Dav2201, VendorArch::Dav3510].map(|arch| VendorMachine { arch, ..MACHINE });
+    for (machine, dtype) in
+        machines.into_iter().flat_map(|machine| [Dtype::F32, Dtype::F16, Dtype::Bf16].map(|dtype| (machine, dtype)))
+    {
+        for (n, side) in [(1, 4), (20, 40)] {
+            let spec = GridSampler { dtype, n, ho: side, wo: side, ..Default::default() };
+            let plan = vendor_plan(&Problem::GridSampler2dBackward(spec.problem()), &machine).unwrap();
+            let casts = machine.arch == VendorArch::Dav2201 && dtype != Dtype::F32;
+            let names: Vec<_> = plan.choices().map(|choice| choice.name).collect();
+            let wanted = ["block_dim", "ubFactorElement", "castElement"];
+            assert_eq!(names, wanted[..if casts { 3 } else { 2 }]);
+            assert_eq!(plan.phases(), if casts { &["zero", "compute", "cast"][..] } else { &["compute"] });
+            assert_eq!(plan.regions().any(|region| region.name == "input_grad in f32"), casts);
+            let bound = match (casts, plan.block_dim() == machine.vector_cores) {
+                (true, _) => Bound::Vendor,
+                (_, true) => Bound::Cores,
+                _ => Bound::Work,
+            };
+            assert_eq!(plan.choices().next().map(|choice| choice.bound), Some(bound), "{spec:?}");
+        }
+        let spec = ReplicationPad { dtype, n: 1, c: 39, ..Default::default() };
+        for (c, bound) in [(39, Bound::Work), (40, Bound::Cores), (41, Bound::Cores)] {
+            let problem = Problem::ReplicationPad2dBackward(ReplicationPad { c, ..spec }.problem());
+            let Ok(plan) = vendor_plan(&problem, &machine) else { continue };
+            assert_eq!(plan.choices().next().map(|choice| choice.bound), Some(bound), "{c}");
+        }
+    }
+}
+
+/// Who converts all tensors first has the tiling of the dtype that he converts to.
+#[test]
+fn converted_tensors_have_the_tiling_of_their_dtype() {
+    let of = |dtype: Dtype| {
+        [
+            Problem::GridSampler2dBackward(GridSampler { dtype, ..Default::default() }.problem()),
+            Problem::MaxUnpool2dBackward(MaxUnpool { dtype, out_dtype: dtype, ..Default::default() }.problem()),
+            Problem::ReplicationPad2dBackward(ReplicationPad { dtype, ..Default::default() }.problem()),
+            Problem::Im2colBackward(Im2col { dtype, out_dtype: dtype, ..Default::default() }.problem()),
+        ]
+    };
+    for machine in [VendorArch::Dav2201, VendorArch::Dav3510].map(|arch| VendorMachine { arch, ..MACHINE }) {
+        for (from, to) in of(Dtype::Bf16).into_iter().zip(of(Dtype::F32)) {
+            assert_eq!(vendor_plan_in(&from, Dtype::F32, &machine), vendor_plan(&to, &machine));
+            assert_eq!(vendor_plan_in(&from, Dtype::Bf16, &machine), vendor_plan(&from, &machine));
+            if let Ok(plan) = vendor_plan(&to, &machine) {
+                assert_ne!(Ok(plan), vendor_plan(&from, &machine));
+            }
+        }
+    }
+}
+
+/// Where the smallest step is chosen there is no smaller value.
+#[test]
+fn nothing_is_smaller_than_a_step() {
+    for (operator, plan) in plans() {
+        for choice in plan.choices().filter(|choice| choice.name == "ubFactorElement") {
+            let least = plan.with_factor(choice.name, choice.larger.value - choice.value).unwrap();
+            let smallest = least.choices().find(|c| c.name == choice.name).unwrap();
+            assert_eq!(
+                (smallest.value, smallest.alternative),
+                (choice.larger.value - choice.value, None),
+                "{operator}"
+            );
+        }
     }
 }
 

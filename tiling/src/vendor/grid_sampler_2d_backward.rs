@@ -5,7 +5,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::key::{Change, MOST, neighbours};
+use super::key::{Change, MOST, across, neighbours};
 use super::{
     Factor, Neighbour, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to,
     core_bound, floor_to, spread, usable,
@@ -163,9 +163,8 @@ fn other_keys(problem: &Geometry, machine: &VendorMachine, own: usize) -> [Optio
     let (to, other) = if machine.deterministic { ("0", false) } else { ("1", true) };
     let toggled = VendorMachine { deterministic: other, ..*machine };
     let toggled = (Change::Value { name: "deterministic", to }, key(problem, &toggled));
-    // The side of the threshold on which the channels are not.
     let least = fewest_simd_channels(now.padding_mode).unwrap_or(usize::MAX);
-    let c = if now.c < least { least } else { least.saturating_sub(1) };
+    let c = across(now.c, [least, MOST_SIMD_CHANNELS]);
     let channels = (Change::Size { name: "C", from: now.c, to: c }, key(&Geometry { c, ..now }, machine));
     let changes = [
         interpolated("bilinear", Interpolation::Bilinear),

@@ -46,6 +46,20 @@ impl fmt::Display for Change {
     }
 }
 
+/// Of the sizes on the other side of an end of `least..=most`, the nearest to `from`; `least` if there are none between.
+pub(super) const fn across(from: usize, [least, most]: [usize; 2]) -> usize {
+    let (below, above) = (least.saturating_sub(1), most.saturating_add(1));
+    if from < least || most < least {
+        least
+    } else if from > most {
+        most
+    } else if below > 0 && from - below <= above - from {
+        below
+    } else {
+        above
+    }
+}
+
 /// Those of the changes that give another key, by the key that each gives.
 pub(super) fn neighbours(
     key: usize,

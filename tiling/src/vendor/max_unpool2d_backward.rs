@@ -3,11 +3,12 @@
 //! Rows that fit the unified buffer are loaded whole; else a thread gathers each element. Older generations run a compiled
 //! gather whose tiling is not published.
 
-use super::key::{Change, MOST, neighbours};
+use super::key::{Change, MOST, across, neighbours};
 use super::{
     Neighbour, SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound, spread,
 };
 use crate::max_unpool2d_backward::Geometry;
+use crate::plan::shares::largest;
 use crate::{Dtype, Operator};
 
 /// Bytes of the unified buffer that the threads' cache keeps.
@@ -113,9 +114,10 @@ impl Sizes {
         let rows = self.rows();
         let sized = |name, from, to, changed: Self| (Change::Size { name, from, to }, Some(changed.key()));
         let ub = if full { rows.saturating_sub(1) } else { rows };
-        let cells = if full { 32 } else { 33 };
-        let most = inner.saturating_mul(32).min(65_536);
-        let source = if full { most } else { most.saturating_sub(1) };
+        let most = |rows: &dyn Fn(usize) -> usize| largest(usize::MAX / 2, ub_bytes, |n| Some(rows(n))).unwrap_or(0);
+        let cells = across(inner, [33.max(axis / 32 + 1), most(&|inner| Self { inner, ..*self }.rows())]);
+        let source = most(&|axis| Self { axis, ..*self }.rows());
+        let source = across(axis, [1, source.min(65_535).min(inner.saturating_mul(32).saturating_sub(1))]);
         let limit = i32::MAX as usize / axis.max(1);
         let fewer = if planes > limit { limit } else { limit.saturating_add(1) };
         let changes = [

@@ -143,6 +143,8 @@ fn other_keys(problem: &Geometry, own: usize) -> [Option<Neighbour>; MOST] {
     let across = |size: usize| if size > 64 { 64 } else { 65 };
     let (padded_h, padded_w) = (across(now.padded_h), across(now.padded_w));
     let (top, left) = (if now.top == 0 { 1 } else { 0 }, if now.left == 0 { 1 } else { 0 });
+    let moved = |size: usize, from: isize, to: isize| size.saturating_add_signed(to.saturating_sub(from));
+    let (taller, wider) = (moved(now.padded_h, now.top, top), moved(now.padded_w, now.left, left));
     let changes = [
         typed("f32", Dtype::F32),
         typed("f16", Dtype::F16),
@@ -157,8 +159,8 @@ fn other_keys(problem: &Geometry, own: usize) -> [Option<Neighbour>; MOST] {
         ),
         with("padding left and right", "0", Geometry { left: 0, right: 0, padded_w: now.w, ..now }),
         with("padding top and bottom", "0", Geometry { top: 0, bottom: 0, padded_h: now.h, ..now }),
-        with("padding left", if left > 0 { "1" } else { "0" }, Geometry { left, ..now }),
-        with("padding top", if top > 0 { "1" } else { "0" }, Geometry { top, ..now }),
+        with("padding left", if left > 0 { "1" } else { "0" }, Geometry { left, padded_w: wider, ..now }),
+        with("padding top", if top > 0 { "1" } else { "0" }, Geometry { top, padded_h: taller, ..now }),
     ];
     neighbours(own, changes)
 }

@@ -1,9 +1,8 @@
-//! What the plans' tests share: small problems, machines, and plans of the ones for the others.
+//! Small problems of any operator, and their plans.
 
 use proptest::prelude::*;
-use proptest::sample::select;
 use ubtile_testkit::strategies;
-use ubtile_tiling::{Capabilities, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, plan};
+use ubtile_tiling::{PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, plan};
 
 /// Small problems of any operator.
 pub(crate) fn problems() -> impl Strategy<Value = Problem> {
@@ -18,22 +17,6 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
 /// Those with something to compute, which is less than half of all.
 pub(crate) fn computed() -> impl Strategy<Value = Problem> {
     problems().prop_filter("nothing to compute", |problem| problem.early_success().is_none())
-}
-
-pub(crate) fn targets() -> impl Strategy<Value = TargetSpec> {
-    let bytes = prop_oneof![0..64usize, 64..1024usize, 1024..16384usize, Just(184 * 1024), Just(1 << 20)];
-    let machine = (1..40usize, bytes, select(&[1usize, 4, 32, 64, 512]), select(&[4usize, 16, 32, 256]));
-    (machine, any::<bool>()).prop_map(|((cores, local_bytes, block_bytes, vector_bytes), unaligned_copy)| TargetSpec {
-        cores,
-        local_bytes,
-        block_bytes,
-        vector_bytes,
-        capabilities: Capabilities { unaligned_copy, ..Capabilities::HOST },
-    })
-}
-
-pub(crate) fn limits() -> impl Strategy<Value = Option<usize>> {
-    prop_oneof![Just(None), Just(Some(0)), (0..100_000usize).prop_map(Some)]
 }
 
 /// The plan, with more local memory if that of the target does not hold the smallest tile; how much that is must be true.
@@ -56,10 +39,4 @@ pub(crate) fn all<'a, T, I: Iterator<Item = T> + 'a>(
 ) -> impl Iterator<Item = T> + 'a {
     let shares = plan.phases().enumerate().flat_map(|(number, phase)| (0..phase.shares).map(move |i| (number, i)));
     shares.flat_map(move |(phase, share)| tiles(phase, share))
-}
-
-/// More cases than usual, since small problems are planned in no time.
-pub(crate) fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(1500), failure_persistence: None, ..default }
 }

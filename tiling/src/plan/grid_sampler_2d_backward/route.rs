@@ -255,7 +255,8 @@ impl Plan {
             let want = self.tile_bytes(1).ok_or(PlanError::TooLarge)?;
             return Err(PlanError::LocalBytes { got: budget, want });
         };
-        Ok(if points < self.points() && points > CHUNK { points / CHUNK * CHUNK } else { points })
+        let chunks = points / CHUNK;
+        Ok(if points < self.points() && chunks > 0 { chunks * CHUNK } else { points })
     }
 
     /// Whether sums of `input_grad` need another type than it has.

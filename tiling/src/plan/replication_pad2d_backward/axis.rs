@@ -18,38 +18,34 @@ impl Axis {
     /// forward pass cropped it.
     #[must_use]
     #[inline]
-    pub const fn sources(&self, at: usize) -> [usize; 2] {
+    pub fn sources(&self, at: usize) -> [usize; 2] {
         self.sources_of([at, at.saturating_add(1)])
     }
 
     /// The same for the positions from the first to one past the last of a run that is not empty.
     #[must_use]
     #[inline]
-    pub const fn sources_of(&self, [start, end]: [usize; 2]) -> [usize; 2] {
+    pub fn sources_of(&self, [start, end]: [usize; 2]) -> [usize; 2] {
         let first = if start == 0 { 0 } else { self.moved(start) };
         let last = if end >= self.size { self.padded } else { self.moved(end) };
-        [first, if last < first { first } else { last }]
+        [first, last]
     }
 
     /// The positions of a run that have one source each, `before` further on, whatever else folds into the outermost of
     /// them; the others of the run were cropped or are the outermost.
     #[must_use]
     #[inline]
-    pub const fn copied(&self, [start, end]: [usize; 2]) -> [usize; 2] {
-        let cropped = if self.before < 0 { self.before.unsigned_abs() } else { 0 };
+    pub fn copied(&self, [start, end]: [usize; 2]) -> [usize; 2] {
+        let cropped = self.before.min(0).unsigned_abs();
         let reached = self.padded.saturating_add_signed(self.before.saturating_neg());
-        let first = if start > cropped { start } else { cropped };
-        let last = if end < reached { end } else { reached };
-        let first = if first < end { first } else { end };
-        [first, if last < first { first } else { last }]
+        let first = start.max(cropped).min(end);
+        [first, reached.min(end).max(first)]
     }
 
     /// Where a position of the image lies in `grad_output`, moved into it.
-    const fn moved(&self, at: usize) -> usize {
+    fn moved(&self, at: usize) -> usize {
         // The check keeps the sum within `isize`.
-        let moved = (at as isize).saturating_add(self.before);
-        let moved = if moved < 0 { 0 } else { moved.unsigned_abs() };
-        if moved < self.padded { moved } else { self.padded }
+        (at as isize).saturating_add(self.before).max(0).unsigned_abs().min(self.padded)
     }
 
     /// The most positions that fold into one.

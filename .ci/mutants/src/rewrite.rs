@@ -37,7 +37,8 @@ pub fn rewrite(source: &str, file: &str, mutants: &[Mutant], left_out: &HashSet<
     Ok(visitor.edits.apply())
 }
 
-fn is(number: usize) -> String {
+/// The question whether a mutant is active.
+pub fn is(number: usize) -> String {
     format!("crate::mutant::is({number})")
 }
 

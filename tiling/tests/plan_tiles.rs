@@ -1,40 +1,19 @@
 //! What tiles take of the local memory, counted from their boxes, and what a plan says of them: each choice with the bound that
 //! holds it, the value below and the value above.
 
+mod plan_boxes;
 mod plan_common;
 mod plan_machines;
 
+use plan_boxes::{boxed, largest, length, pad_bytes, summed};
 use plan_common::{all, computed, planned, problems};
 use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
-use proptest::sample::select;
-use ubtile_testkit::problems::{Im2col, ReplicationPad};
+use ubtile_testkit::problems::Im2col;
 use ubtile_tiling::{
     Bound, Choice, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col,
     max_unpool2d_backward as max_unpool, plan, replication_pad2d_backward as replication_pad,
 };
-
-fn length([start, end]: [usize; 2]) -> usize {
-    end - start
-}
-
-/// Bytes of a box in whole blocks for each row; where copies take whole blocks alone, one more for a row that begins inside one.
-fn boxed(target: &TargetSpec, rows: usize, columns: usize, dtype: Dtype) -> usize {
-    let begins_inside = usize::from(columns > 0 && !target.capabilities.unaligned_copy) * target.block_bytes;
-    rows * (summed(target, columns, dtype) + begins_inside)
-}
-
-/// Bytes of sums, which are never copied.
-fn summed(target: &TargetSpec, sums: usize, dtype: Dtype) -> usize {
-    (sums * dtype.size()).next_multiple_of(target.block_bytes)
-}
-
-/// Bytes of a tile of the padding, from its boxes.
-fn pad_bytes(plan: &replication_pad::Plan, planes: usize, source: [usize; 2], out: [usize; 2], part: bool) -> usize {
-    let (target, dtype) = (plan.target(), plan.problem().dtype);
-    let boxes = boxed(target, source[0], source[1], dtype) + boxed(target, out[0], out[1], dtype);
-    planes * boxes + if part { summed(target, source[1] + 1, plan.sums_dtype()) } else { 0 }
-}
 
 /// Bytes of a tile of the folding with so many taps, from its boxes.
 fn fold_bytes(plan: &im2col::Plan, taps: usize, [rows, columns]: [usize; 2]) -> usize {
@@ -154,82 +133,6 @@ fn choice_is_true(plan: &TilingPlan, choice: &Choice) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The largest from 1 on that fits; found by trying.
-fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
-    (1..=most).take_while(|&n| fits(n)).last().unwrap_or(0)
-}
-
-/// Planes, rows and columns of a tile, of its sources, and whether it goes on with sums and ends them.
-type Boxes = ([[usize; 2]; 5], [bool; 2]);
-
-fn boxes_of(tile: &replication_pad::Tile) -> Boxes {
-    let boxes = [tile.planes, tile.rows, tile.columns, tile.source_rows, tile.source_columns];
-    (boxes, [tile.accumulates, tile.last])
-}
-
-/// How a plane is cut: whole rows, then columns, and sums in parts rather than less than eight blocks of a row.
-fn cut_plane(plan: &replication_pad::Plan, plane: usize) -> Vec<Boxes> {
-    let (target, p) = (*plan.target(), plan.problem());
-    let fits = |bytes: usize| bytes <= target.local_bytes;
-    let few = 8 * target.block_bytes / p.dtype.size();
-    let source = |rows, columns| [plan.rows().sources_of(rows), plan.columns().sources_of(columns)];
-    let bytes = |rows: [usize; 2], columns: [usize; 2]| {
-        pad_bytes(plan, 1, source(rows, columns).map(length), [length(rows), length(columns)], false)
-    };
-    let part = |source: [usize; 2], columns: usize| fits(pad_bytes(plan, 1, source, [1, columns], true));
-    let (mut boxes, mut row, mut column) = (Vec::new(), 0, 0);
-    while row < p.h {
-        let rows = if column > 0 { 0 } else { largest(p.h - row, |n| fits(bytes([row, row + n], [0, p.w]))) };
-        let left = p.w - column;
-        let width = |n: usize| length(plan.columns().sources_of([column, column + n]));
-        let uncut = largest(left, |n| fits(bytes([row, row + 1], [column, column + n])));
-        let cut = largest(left, |n| part([1, width(n)], n));
-        let whole = rows > 0 || uncut > 0 && (uncut >= cut || uncut >= few);
-        let columns = match (rows, whole, cut) {
-            (1.., ..) => p.w,
-            (_, true, _) => uncut,
-            (_, _, 0) => 1,
-            _ => cut,
-        };
-        let (rows, columns) = ([row, row + rows.max(1)], [column, column + columns]);
-        let [[top, bottom], [first, last]] = source(rows, columns);
-        // Rows of a part and columns of a part; only of a single cell are these less than all.
-        let wide = if whole || cut > 0 { last - first } else { largest(last - first, |n| part([1, n], 1)) };
-        let high = match (whole, cut) {
-            (true, _) => bottom - top,
-            (_, 0) => 1,
-            _ => largest(bottom - top, |n| part([n, wide], length(columns))),
-        };
-        let steps = |from: usize, end: usize, by: usize| {
-            let starts = (from..end).step_by(by.max(1)).map(move |at| [at, (at + by).min(end)]);
-            if from < end { starts.collect() } else { vec![[from, end]] }
-        };
-        let mut parts = Vec::new();
-        for source_columns in steps(first, last, wide) {
-            parts.extend(steps(top, bottom, high).into_iter().map(|source_rows| (source_rows, source_columns)));
-        }
-        let count = parts.len();
-        boxes.extend(parts.into_iter().enumerate().map(|(i, (source_rows, source_columns))| {
-            ([[plane, plane + 1], rows, columns, source_rows, source_columns], [i > 0, i + 1 == count])
-        }));
-        (row, column) = if columns[1] == p.w { (rows[1], 0) } else { (row, columns[1]) };
-    }
-    boxes
-}
-
-/// Rows of some width with much padding, in little memory.
-fn folded_rows() -> impl Strategy<Value = (ReplicationPad, TargetSpec)> {
-    let pads = || prop_oneof![1 => Just(0i64), 2 => 0..30i64];
-    let sizes = (1..3usize, 1..5usize, 1..60usize, [pads(), pads(), pads(), pads()]);
-    let machine = (prop_oneof![20..400usize, 400..6000usize], select(&[1usize, 4, 32]), any::<bool>());
-    let dtypes = select(&[Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C128]);
-    (dtypes, sizes, machine).prop_map(|(dtype, (c, h, w, padding), (local_bytes, block_bytes, unaligned_copy))| {
-        let mut target = TargetSpec { local_bytes, block_bytes, ..TargetSpec::host(1) };
-        target.capabilities.unaligned_copy = unaligned_copy;
-        (ReplicationPad { dtype, n: 1, c, h, w, padding, ..Default::default() }, target)
-    })
-}
-
 proptest! {
     #![proptest_config(config())]
 
@@ -237,19 +140,18 @@ proptest! {
     #[test]
     fn tiles_take_what_their_boxes_do(problem in problems(), target in targets(), limit in limits()) {
         let plan = planned(&problem, &target, limit);
-        let mut largest = 0;
         for (number, phase) in plan.phases().enumerate() {
             for share in 0..phase.shares {
                 let tiles = said_and_counted(&plan, number, share);
                 for &(said, counted) in &tiles {
                     prop_assert_eq!(said, counted);
-                    largest = largest.max(counted);
                 }
                 prop_assert_eq!(plan.tile_count(number, share), tiles.len());
                 prop_assert!(plan.tile_bytes(number, share).eq(tiles.iter().map(|&(said, _)| said)));
             }
         }
-        prop_assert_eq!(plan.largest_tile_bytes(), largest);
+        let counted = all(&plan, |phase, share| said_and_counted(&plan, phase, share).into_iter());
+        prop_assert_eq!(plan.largest_tile_bytes(), counted.map(|(_, counted)| counted).max().unwrap_or(0));
         // All cores are busy in the last phase, and none has more shares.
         prop_assert_eq!(plan.phases().last().map(|phase| phase.shares), Some(plan.block_dim()));
         prop_assert!(plan.phases().all(|phase| phase.shares <= plan.block_dim()));
@@ -342,28 +244,6 @@ proptest! {
         }
     }
 
-    /// Whole planes as many as fit, else what fits of each.
-    #[test]
-    fn planes_rows_columns_parts((spec, target) in folded_rows()) {
-        let any = planned(&Problem::ReplicationPad2dBackward(spec.problem()), &target, None);
-        let TilingPlan::ReplicationPad2dBackward(plan) = &any else { unreachable!("it is a padding") };
-        let local = plan.target().local_bytes;
-        let p = plan.problem();
-        let of_planes = |n| pad_bytes(plan, n, [p.padded_h, p.padded_w], [p.h, p.w], false) <= local;
-        let planes = largest(p.n * p.c, of_planes);
-        let tiles: Vec<_> = all(&any, |phase, share| plan.tiles(phase, share)).collect();
-        if planes > 0 {
-            prop_assert_eq!(any.choices().last().map(|c| (c.name, c.value)), Some(("tile_planes", planes)));
-            prop_assert_eq!(tiles[0].planes, [0, planes]);
-            return Ok(());
-        }
-        let wanted = (0..p.n * p.c).flat_map(|plane| cut_plane(plan, plane)).collect::<Vec<_>>();
-        prop_assert_eq!(tiles.iter().map(boxes_of).collect::<Vec<_>>(), wanted);
-        let rows = largest(p.h, |n| pad_bytes(plan, 1, [n, p.w], [n, p.w], false) <= local);
-        let columns = largest(p.w, |n| pad_bytes(plan, 1, [1, n], [1, n], false) <= local);
-        let inside = if rows > 0 { ("tile_rows", rows) } else { ("tile_columns", columns.max(1)) };
-        prop_assert_eq!(any.choices().last().map(|c| (c.name, c.value)), Some(inside));
-    }
 }
 
 /// Two taps together take less than one and its sums where the blocks are small: then the kernel is not cut.

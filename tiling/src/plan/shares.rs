@@ -228,7 +228,7 @@ mod tests {
             for dims in 1..=4 {
                 let inner: usize = shape.iter().skip(dims).product();
                 let contiguous = Units::new(shape, [c * h * w, h * w, w, 1], dims).in_blocks(at_least_1(block));
-                let cuts = (1..contiguous.count()).filter(|unit| unit * inner % block == 0).count();
+                let cuts = (1..contiguous.count()).filter(|unit| (unit * inner).is_multiple_of(block)).count();
                 assert_eq!(contiguous.shares(usize::MAX).get(), 1 + cuts, "{shape:?} {dims} {block}");
                 assert_eq!(contiguous.cuts_anywhere(), cuts + 1 == contiguous.count(), "{shape:?} {dims} {block}");
                 let first = contiguous.share(contiguous.shares(usize::MAX), 0);

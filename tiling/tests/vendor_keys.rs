@@ -143,7 +143,7 @@ fn padding_changes(spec: &ReplicationPad) -> Vec<(String, Option<usize>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn keys_of_replication_padding(

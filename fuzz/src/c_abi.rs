@@ -7,7 +7,7 @@ use ubtile_capi::{
     Input, Level, Options, Output, Target, UBTILE_DEFAULT, UBTILE_ERROR_PARAM_INVALID, UBTILE_ERROR_TILING,
     UBTILE_MAX_RANK, UBTILE_SUCCESS,
 };
-use ubtile_testkit::Description;
+use ubtile_testkit::{Data, Description, Inputs};
 use ubtile_tiling::{Capabilities, Edition, PlanOptions, Problem, TargetSpec, Tensor, TensorDesc, TilingPlan};
 
 pub mod buffers;
@@ -16,6 +16,10 @@ pub mod im2col_backward;
 pub mod max_unpool2d_backward;
 pub mod replication_pad2d_backward;
 pub mod stored;
+pub mod tiles;
+
+/// The outputs of a run, by name.
+pub type Outputs = Vec<(Tensor, Data)>;
 
 /// The functions of one operator and how its structs are made; `D`, `T` and `B` are its description, plan and buffers.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub struct Api<D, T, B> {
     pub shares: unsafe extern "C" fn(*const T, usize) -> usize,
     /// `ubtile_..._tiles`.
     pub tiles: unsafe extern "C" fn(*const T, usize, usize) -> usize,
+    /// All tiles by `ubtile_..._tile` and `ubtile_..._run_tile`: the outputs, or the first status that is not success.
+    pub by_tiles: fn(&T, &TilingPlan, &Inputs, Option<&Level>) -> Result<Outputs, i32>,
     /// `ubtile_..._run`.
     pub run: unsafe extern "C" fn(*const T, *const Level, *const B) -> i32,
     /// `ubtile_..._run_share`.

@@ -163,9 +163,29 @@ pub fn copy(from: &Data, to: &mut Data, pairs: impl Iterator<Item = (usize, usiz
     }
 }
 
+/// The boxes of a tile, without gaps: those it reads and those it writes, which it may have written before.
+#[derive(Debug)]
+pub struct Boxes<'a, const INPUTS: usize, const OUTPUTS: usize> {
+    /// In the order of the kernel's arguments.
+    pub inputs: [&'a Data; INPUTS],
+    /// The same.
+    pub outputs: [&'a mut Data; OUTPUTS],
+}
+
+/// Which tile: the number of its phase, of its share and its own.
+pub type At = [usize; 3];
+
 /// All shares of all phases, the last share of a phase first.
 pub fn shares(phases: impl Iterator<Item = Phase>) -> impl Iterator<Item = (usize, usize)> {
     phases.enumerate().flat_map(|(number, phase)| (0..phase.shares).rev().map(move |share| (number, share)))
+}
+
+/// All tiles of some shares, and which they are.
+pub fn tiles<T, I: Iterator<Item = T>>(
+    shares: impl Iterator<Item = (usize, usize)>,
+    of: impl Fn(usize, usize) -> I,
+) -> impl Iterator<Item = (At, T)> {
+    shares.flat_map(move |(phase, share)| (0..).map(move |number| [phase, share, number]).zip(of(phase, share)))
 }
 
 /// The copies of inputs that a plan's first phases make.

@@ -12,16 +12,16 @@ use ubtile_capi::{
 use ubtile_kernels::RunError;
 use ubtile_testkit::problems::{POISON, output as poisoned};
 use ubtile_testkit::{Data, Inputs, bits_equal};
-use ubtile_tiling::{Tensor, TilingPlan};
+use ubtile_tiling::TilingPlan;
 
-use super::{Api, input, output};
+use super::{Api, Outputs, input, output};
 
 /// The alignment that all elements are content with.
 const ALIGN: usize = 16;
 
 /// Bytes that the sanitizer watches on both sides.
 #[derive(Debug)]
-struct Memory {
+pub struct Memory {
     start: *mut u8,
     layout: Layout,
     /// Bytes in front.
@@ -43,18 +43,23 @@ impl Memory {
         Self { start, layout, skipped }
     }
 
-    fn of(data: &Data, skipped: usize) -> Self {
+    /// A copy of a tensor's bytes, so many bytes behind an aligned address.
+    #[must_use]
+    pub fn of(data: &Data, skipped: usize) -> Self {
         let memory = Self::new(data.bytes().len(), skipped, 0);
         // SAFETY: as many bytes were allocated, and nothing else knows of them.
         unsafe { memory.first().copy_from_nonoverlapping(data.bytes().as_ptr(), data.bytes().len()) };
         memory
     }
 
-    fn first(&self) -> *mut u8 {
+    /// The address of its first byte.
+    #[must_use]
+    pub fn first(&self) -> *mut u8 {
         self.start.wrapping_add(self.skipped)
     }
 
-    fn fill(&self, data: &mut Data) {
+    /// Copies its bytes back.
+    pub fn fill(&self, data: &mut Data) {
         let bytes = data.bytes_mut();
         // SAFETY: as many bytes were allocated, and no call runs that writes them.
         unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(self.first(), bytes.len()) };
@@ -126,7 +131,7 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
     tiling: &T,
     plan: &TilingPlan,
     data: &Inputs,
-    wanted: &std::result::Result<Vec<(Tensor, Data)>, RunError>,
+    wanted: &std::result::Result<Outputs, RunError>,
     call: &Call,
 ) {
     let problem = plan.problem();
@@ -219,15 +224,15 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
     let (workspace, outputs_in_c) = places[inputs.len()..].split_last().expect("a workspace");
     let outputs_in_c: Vec<Output> = outputs_in_c.iter().map(|&(at, bytes)| output(at, bytes)).collect();
     let buffers = (api.buffers)(&inputs_in_c, &outputs_in_c, output(workspace.0, workspace.1));
-    let mut level = Level::default();
+    let mut chosen = Level::default();
     // SAFETY: a level.
     unsafe {
         match call.level {
-            0 => ubtile_level_scalar(&mut level),
-            _ => ubtile_level_detect(&mut level),
+            0 => ubtile_level_scalar(&mut chosen),
+            _ => ubtile_level_detect(&mut chosen),
         }
     };
-    let level = if call.level == 2 { null() } else { &raw const level };
+    let level = if call.level == 2 { null() } else { &raw const chosen };
     let level = if no_level { &Level::default() } else { level };
     let tiling_at = if no_plan { null() } else { &raw const *tiling };
     let buffers_at = if no_buffers { null() } else { &raw const buffers };
@@ -239,6 +244,9 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
         by_shares(api, &Addresses(tiling, level, &buffers), call.threads)
     };
     api.refuses_nothing(&buffers);
+    if wrong.is_none() && problem.early_success().is_none() {
+        by_tiles(api, tiling, plan, data, wanted, (call.level != 2).then_some(&chosen));
+    }
     if unsure || wrong.is_some() && call.threads > 0 {
         // Which share is the first to notice is not said.
         let any = [UBTILE_ERROR_PARAM_INVALID, UBTILE_ERROR_PARAM_NULLPTR, computed, status];
@@ -263,6 +271,28 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
         if let Err(difference) = bits_equal(data, plain) {
             panic!("{tensor} differs from that of Rust: {difference}");
         }
+    }
+}
+
+/// The tiles give the same, or the same status.
+fn by_tiles<D, T, B>(
+    api: &Api<D, T, B>,
+    tiling: &T,
+    plan: &TilingPlan,
+    data: &Inputs,
+    wanted: &std::result::Result<Outputs, RunError>,
+    level: Option<&Level>,
+) {
+    match ((api.by_tiles)(tiling, plan, data, level), wanted) {
+        (Ok(got), Ok(wanted)) => {
+            for (tensor, plain) in wanted {
+                let (_, data) = got.iter().find(|(name, _)| name == tensor).expect("an output of the problem");
+                if let Err(difference) = bits_equal(data, plain) {
+                    panic!("{tensor} by tiles differs from that of Rust: {difference}");
+                }
+            }
+        }
+        (got, wanted) => assert_eq!(got.err(), wanted.as_ref().err().map(|error| error.status().code())),
     }
 }
 

@@ -6,10 +6,10 @@ use ubtile_kernels::grid_sampler_2d_backward::{
 };
 use ubtile_testkit::problems::POISON;
 use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
-use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, Tile, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -26,21 +26,28 @@ pub fn check(problem: &Problem, setup: &Setup, coordinates: Coordinates) {
     }
 }
 
+/// A gradient before a run; one that is not wanted is empty.
+#[must_use]
+pub fn gradient(problem: &Problem, tensor: Tensor) -> Data {
+    match problem.slot(tensor) {
+        Some(slot) => problems::output(Some(slot)),
+        None => Data::filled(TensorDesc::contiguous(Dtype::F32, &[0]).expect("one dimension"), 0),
+    }
+}
+
 /// The gradients of image and grid; one that is not wanted is empty.
 pub(super) fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
-    let output = |tensor| match problem.slot(tensor) {
-        Some(slot) => problems::output(Some(slot)),
-        None => Data::filled(TensorDesc::contiguous(Dtype::F32, &[0]).expect("one dimension"), 0),
-    };
-    let mut outputs = [Tensor::InputGrad, Tensor::GridGrad].map(output);
+    let mut outputs = [Tensor::InputGrad, Tensor::GridGrad].map(|tensor| gradient(problem, tensor));
     let inputs = Inputs {
         grad_output: values(&tensors.grad_output),
         input: values(&tensors.input),
         grid: values(&tensors.grid),
     };
     let result = match setup.entry {
-        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, tensors, &mut outputs),
+        Entry::Tiles if problem.early_success().is_none() => {
+            by_tiles(&plan, tensors, &mut outputs, |_, tile, boxes| run_tile(&plan, setup.level, tile, in_rust(boxes)))
+        }
         Entry::Shares => by_shares(&plan, setup, inputs, &mut outputs),
         _ => {
             let mut workspace = setup.workspace(plan.workspace_bytes());
@@ -80,9 +87,26 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data
     Ok(())
 }
 
-type Tensors = reference::grid_sampler_2d_backward::Inputs;
+/// What it reads.
+pub type Tensors = reference::grid_sampler_2d_backward::Inputs;
 
-fn by_tiles(plan: &Plan, setup: &Setup, tensors: &Tensors, outputs: &mut [Data; 2]) -> Result<(), RunError> {
+fn in_rust(Boxes { inputs, outputs }: Boxes<'_, 3, 4>) -> TileBoxes<'_> {
+    let [grad_output, input, grid] = inputs.map(values);
+    let [input_grad, input_grad_sums, grid_grad, totals] = outputs.map(values_mut);
+    TileBoxes { grad_output, input, grid, input_grad, input_grad_sums, grid_grad, totals }
+}
+
+/// Runs all tiles on boxes of their own, by a function that runs one: on `grad_output`, `input` and `grid`; and `input_grad`, its
+/// sums, `grid_grad` and its totals.
+///
+/// # Errors
+/// The function's first.
+pub fn by_tiles<E>(
+    plan: &Plan,
+    tensors: &Tensors,
+    outputs: &mut [Data; 2],
+    mut each: impl FnMut(At, &Tile, Boxes<'_, 3, 4>) -> Result<(), E>,
+) -> Result<(), E> {
     let p = plan.problem();
     let (sums, points, pixels) = (plan.sums_dtype(), p.ho * p.wo, p.hi * p.wi);
     let mut totals: Vec<_> = (0..p.n).map(|_| boxed(sums, 2 * points)).collect();
@@ -107,16 +131,14 @@ fn by_tiles(plan: &Plan, setup: &Setup, tensors: &Tensors, outputs: &mut [Data; 
             let all = 0..(c1 - c0) * pixels;
             copy(&tensors.input, &mut input, all.map(|i| (offset(pixel(i), p.input_strides), i)));
             copy(&tensors.grid, &mut grid, (0..2 * width).map(|i| (pair(image, 2 * p0 + i, p.grid_strides), i)));
-            let boxes = TileBoxes {
-                grad_output: values(&grad_output),
-                input: values(&input),
-                grid: values(&grid),
-                input_grad: values_mut(&mut planes),
-                input_grad_sums: values_mut(&mut plane_sums),
-                grid_grad: values_mut(&mut grid_grad),
-                totals: part(&mut totals[image], 2 * p0..2 * p1),
+            let mut kept = boxed(sums, 2 * width);
+            copy(&totals[image], &mut kept, (2 * p0..2 * p1).zip(0..));
+            let boxes = Boxes {
+                inputs: [&grad_output, &input, &grid],
+                outputs: [&mut planes, &mut plane_sums, &mut grid_grad, &mut kept],
             };
-            run_tile(plan, setup.level, &tile, boxes)?;
+            each([compute, share, number], &tile, boxes)?;
+            copy(&kept, &mut totals[image], (0..).zip(2 * p0..2 * p1));
             let [to_input_grad, to_grid_grad] = &mut *outputs;
             if p.want_grid_grad && tile.makes_grid_grad && c1 == p.c {
                 let pairs = (0..2 * width).map(|i| (i, pair(image, 2 * p0 + i, p.grid_grad_strides)));

@@ -6,7 +6,9 @@ use ubtile_testkit::{Data, Rng, encode, problems, reference};
 use ubtile_tiling::Tensor;
 use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
 
-use super::{Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
+use super::{
+    At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, tiles, values, values_mut,
+};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -21,7 +23,12 @@ pub(super) fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Optio
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut out = problems::output(problem.slot(Tensor::Out));
     let result = match setup.entry {
-        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, grad_output, &mut out),
+        Entry::Tiles if problem.early_success().is_none() => {
+            by_tiles(&plan, grad_output, &mut out, |_, tile, Boxes { inputs: [grad_output], outputs: [out, sums] }| {
+                let inputs = Inputs { grad_output: values(grad_output) };
+                run_tile(&plan, setup.level, tile, inputs, Outputs { out: values_mut(out) }, values_mut(sums))
+            })
+        }
         Entry::Shares => by_shares(&plan, setup, values(grad_output), &mut out),
         _ => {
             let mut workspace = setup.workspace(plan.workspace_bytes());
@@ -45,18 +52,25 @@ fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, out: &mut Data
     Ok(())
 }
 
-fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, out: &mut Data) -> Result<(), RunError> {
+/// Runs all tiles on boxes of their own, by a function that runs one: on `grad_output`, `out` and the sums.
+///
+/// # Errors
+/// The function's first.
+pub fn by_tiles<E>(
+    plan: &Plan,
+    grad_output: &Data,
+    out: &mut Data,
+    mut each: impl FnMut(At, &Tile, Boxes<'_, 1, 2>) -> Result<(), E>,
+) -> Result<(), E> {
     let (p, (sums, apart)) = (plan.problem(), plan.sums());
     let (mut result, mut kept) = (boxed(p.out_dtype, 0), boxed(sums, 0));
-    for tile in shares(plan.phases()).flat_map(|(phase, share)| plan.tiles(phase, share)) {
+    for (at, tile) in tiles(shares(plan.phases()), |phase, share| plan.tiles(phase, share)) {
         if !tile.accumulates {
             result = boxed(p.out_dtype, tile.cells());
             kept = boxed(sums, if apart { tile.cells() } else { 0 });
         }
         let input = local_box(plan, &tile, grad_output);
-        let outputs = Outputs { out: values_mut(&mut result) };
-        let inputs = Inputs { grad_output: values(&input) };
-        run_tile(plan, setup.level, &tile, inputs, outputs, values_mut(&mut kept))?;
+        each(at, &tile, Boxes { inputs: [&input], outputs: [&mut result, &mut kept] })?;
         if tile.last {
             let ([y0, _], [x0, x1]) = (tile.rows, tile.columns);
             let at = |k: usize| [tile.plane / p.c, tile.plane % p.c, y0 + k / (x1 - x0), x0 + k % (x1 - x0)];

@@ -4,9 +4,9 @@ use ubtile_kernels::RunError;
 use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel, run_share, run_tile, stage_share};
 use ubtile_testkit::{Data, IndexFill, Rng, problems, reference};
 use ubtile_tiling::Tensor;
-use ubtile_tiling::max_unpool2d_backward::{Plan, Problem, plan};
+use ubtile_tiling::max_unpool2d_backward::{Plan, Problem, Tile, plan};
 
-use super::{Copies, Entry, Setup, Threads, boxed, copy, judge, part, shares, values, values_mut};
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, judge, part, shares, tiles, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -26,14 +26,20 @@ pub fn check(problem: &Problem, setup: &Setup, indices: IndexFill) {
     }
 }
 
-type Tensors = reference::max_unpool2d_backward::Inputs;
+/// What it reads.
+pub type Tensors = reference::max_unpool2d_backward::Inputs;
 
 pub(super) fn run(problem: &Problem, setup: &Setup, data: &Tensors) -> Option<(Result<(), RunError>, Data)> {
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut out = problems::output(problem.slot(Tensor::Out));
     let inputs = Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };
     let result = match setup.entry {
-        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, data, &mut out),
+        Entry::Tiles if problem.early_success().is_none() => {
+            by_tiles(&plan, data, &mut out, |_, tile, Boxes { inputs: [grad_output, indices], outputs: [out] }| {
+                let inputs = Inputs { grad_output: values(grad_output), indices: values(indices) };
+                run_tile(&plan, setup.level, tile, inputs, Outputs { out: values_mut(out) })
+            })
+        }
         Entry::Shares => by_shares(&plan, setup, inputs, &mut out),
         _ => {
             let mut workspace = setup.workspace(plan.workspace_bytes());
@@ -59,13 +65,22 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, out: &mut Data) -> 
     result
 }
 
-fn by_tiles(plan: &Plan, setup: &Setup, data: &Tensors, out: &mut Data) -> Result<(), RunError> {
+/// Runs all tiles on boxes of their own, by a function that runs one: on `grad_output` and `indices`, and `out`.
+///
+/// # Errors
+/// The function's first.
+pub fn by_tiles<E>(
+    plan: &Plan,
+    data: &Tensors,
+    out: &mut Data,
+    mut each: impl FnMut(At, &Tile, Boxes<'_, 2, 1>) -> Result<(), E>,
+) -> Result<(), E> {
     let p = plan.problem();
     let mut result = boxed(p.out_dtype, 0);
     let mut all: Vec<_> = shares(plan.phases()).collect();
     // The lowest bad index is that of the first tile that has one.
     all.sort_unstable();
-    for tile in all.into_iter().flat_map(|(phase, share)| plan.tiles(phase, share)) {
+    for (place, tile) in tiles(all.into_iter(), |phase, share| plan.tiles(phase, share)) {
         let ([e0, e1], [c0, c1]) = (tile.elements, tile.cells);
         if !tile.accumulates {
             result = boxed(p.out_dtype, e1 - e0);
@@ -76,8 +91,7 @@ fn by_tiles(plan: &Plan, setup: &Setup, data: &Tensors, out: &mut Data) -> Resul
         let (mut slice, mut indices) = (boxed(p.dtype, c1 - c0), boxed(data.indices.dtype(), e1 - e0));
         copy(&data.grad_output, &mut slice, (c0..c1).map(|i| at(i, p.out_w, p.grad_output_strides)).zip(0..));
         copy(&data.indices, &mut indices, (e0..e1).map(|i| at(i, p.w, p.indices_strides)).zip(0..));
-        let inputs = Inputs { grad_output: values(&slice), indices: values(&indices) };
-        run_tile(plan, setup.level, &tile, inputs, Outputs { out: values_mut(&mut result) })?;
+        each(place, &tile, Boxes { inputs: [&slice, &indices], outputs: [&mut result] })?;
         if tile.last {
             copy(&result, out, (0..).zip((e0..e1).map(|i| at(i, p.w, p.out_strides))));
         }

@@ -4,9 +4,11 @@ use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run_parallel, 
 use ubtile_kernels::{RunError, Values};
 use ubtile_testkit::{Data, Rng, problems, reference};
 use ubtile_tiling::Tensor;
-use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, plan};
+use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, Tile, plan};
 
-use super::{Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
+use super::{
+    At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, tiles, values, values_mut,
+};
 use crate::plan::{Box3, offset};
 
 /// Runs a problem and judges the result.
@@ -21,7 +23,15 @@ pub(super) fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Optio
     let plan = plan(problem, &setup.target, &setup.options).ok()?;
     let mut grad_input = problems::output(problem.slot(Tensor::GradInput));
     let result = match setup.entry {
-        Entry::Tiles if problem.early_success().is_none() => by_tiles(&plan, setup, grad_output, &mut grad_input),
+        Entry::Tiles if problem.early_success().is_none() => by_tiles(
+            &plan,
+            grad_output,
+            &mut grad_input,
+            |_, tile, Boxes { inputs: [grad_output], outputs: [out, sums] }| {
+                let inputs = Inputs { grad_output: values(grad_output) };
+                run_tile(&plan, setup.level, tile, inputs, Outputs { grad_input: values_mut(out) }, values_mut(sums))
+            },
+        ),
         Entry::Shares => by_shares(&plan, setup, values(grad_output), &mut grad_input),
         _ => {
             let mut workspace = setup.workspace(plan.workspace_bytes());
@@ -45,10 +55,19 @@ fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, grad_input: &m
     Ok(())
 }
 
-fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, grad_input: &mut Data) -> Result<(), RunError> {
+/// Runs all tiles on boxes of their own, by a function that runs one: on `grad_output`, `grad_input` and the sums.
+///
+/// # Errors
+/// The function's first.
+pub fn by_tiles<E>(
+    plan: &Plan,
+    grad_output: &Data,
+    grad_input: &mut Data,
+    mut each: impl FnMut(At, &Tile, Boxes<'_, 1, 2>) -> Result<(), E>,
+) -> Result<(), E> {
     let p = plan.problem();
     let mut sums = boxed(plan.sums_dtype(), 0);
-    for tile in shares(plan.phases()).flat_map(|(phase, share)| plan.tiles(phase, share)) {
+    for (at, tile) in tiles(shares(plan.phases()), |phase, share| plan.tiles(phase, share)) {
         let sources = offsets(p.c, p.grad_output_strides, [tile.planes, tile.source_rows, tile.source_columns]);
         let cells = offsets(p.c, p.grad_input_strides, [tile.planes, tile.rows, tile.columns]);
         if !tile.accumulates {
@@ -57,9 +76,10 @@ fn by_tiles(plan: &Plan, setup: &Setup, grad_output: &Data, grad_input: &mut Dat
         }
         let (mut input, mut output) = (boxed(p.dtype, sources.len()), boxed(p.dtype, cells.len()));
         copy(grad_output, &mut input, sources.into_iter().zip(0..));
-        let outputs = Outputs { grad_input: values_mut(&mut output) };
-        let inputs = Inputs { grad_output: values(&input) };
-        run_tile(plan, setup.level, &tile, inputs, outputs, part(&mut sums, 0..tile.sums()))?;
+        let mut kept = boxed(sums.dtype(), tile.sums());
+        copy(&sums, &mut kept, (0..tile.sums()).map(|i| (i, i)));
+        each(at, &tile, Boxes { inputs: [&input], outputs: [&mut output, &mut kept] })?;
+        copy(&kept, &mut sums, (0..tile.sums()).map(|i| (i, i)));
         if tile.last {
             copy(&output, grad_input, (0..).zip(cells));
         }

@@ -1,8 +1,9 @@
 //! One build of the tests with every mutant that the compiler takes.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    path::PathBuf,
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fs,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -29,44 +30,41 @@ pub struct Built {
     pub left_out: HashSet<usize>,
 }
 
+/// The files that are mutated, and the crate's root.
+pub fn sources(root: &Path, name: &str, mutants: &[Mutant]) -> Result<BTreeMap<String, String>> {
+    let files = mutants.iter().map(|mutant| mutant.file.clone()).chain([lib(name)]);
+    let files: BTreeSet<String> = files.collect();
+    let read = |file: String| {
+        let source = fs::read_to_string(root.join(&file)).with_context(|| file.clone())?;
+        Ok((file, source))
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn lib(name: &str) -> String {
+    format!("{name}/src/lib.rs")
+}
+
 /// Builds the crate with all mutants, without those that the compiler refuses: each error names some by the marks on its lines.
-pub fn all(tree: &Tree, name: &str, mutants: &[Mutant]) -> Result<Built> {
+pub fn all(tree: &Tree, name: &str, mutants: &[Mutant], sources: &BTreeMap<String, String>) -> Result<Built> {
     // What a plan says shows in what the kernels do with it: their tests are the planner's too.
     let packages = ["tiling", "kernels"].iter().skip_while(|package| **package != name);
     let packages: Vec<String> =
         packages.flat_map(|package| ["--package".to_owned(), format!("ubtile-{package}")]).collect();
-    let mut sources = BTreeMap::new();
-    for mutant in mutants {
-        if !sources.contains_key(&mutant.file) {
-            sources.insert(mutant.file.clone(), tree.read(&mutant.file)?);
-        }
-    }
-    let root = format!("{name}/src/lib.rs");
-    if !sources.contains_key(&root) {
-        sources.insert(root.clone(), tree.read(&root)?);
-    }
     let active = format!("{}\nconst MUTANTS: usize = {};\n", include_str!("mutant.rs.in"), mutants.len());
     tree.write(&format!("{name}/src/mutant.rs"), active.as_bytes())?;
 
-    // Every return of a function has one type, also where only its trait is named.
-    let mut left_out: HashSet<usize> =
-        (0..mutants.len()).filter(|number| mutants[*number].name.contains("-> impl ")).collect();
+    let mut left_out = left_out_before(tree, name, mutants, sources)?;
     let mut refusals = String::new();
     let mut steps =
         [vec!["check", "--lib"], vec!["check", "--lib", "--tests"], vec!["test", "--no-run", "--lib", "--tests"]]
             .into_iter();
     let mut step = steps.next().context("a step")?;
     loop {
-        for (file, source) in &sources {
-            let mut text = rewrite(source, file, mutants, &left_out)?;
+        for (file, text) in with_mutants(name, mutants, sources, &left_out)? {
             // `a && let b = c` is no place: with `||` it would not compile.
             let stands = |number: &usize| text.contains(&is(*number));
             left_out.extend((0..mutants.len()).filter(|number| mutants[*number].file == *file && !stands(number)));
-            if *file == root {
-                text = format!(
-                    "#![feature(core_intrinsics, const_eval_select)]\n{text}\nextern crate std;\nmod mutant;\n"
-                );
-            }
             tree.write(file, text.as_bytes())?;
         }
         let messages = cargo(tree, &step, &packages)?;
@@ -74,7 +72,11 @@ pub fn all(tree: &Tree, name: &str, mutants: &[Mutant]) -> Result<Built> {
         if errors.is_empty() {
             match steps.next() {
                 Some(next) => step = next,
-                None => return Ok(Built { binaries: binaries(tree, &messages), left_out }),
+                None => {
+                    let names: Vec<&str> = left_out.iter().map(|number| mutants[*number].name.as_str()).collect();
+                    tree.write(LEFT_OUT, names.join("\n").as_bytes())?;
+                    return Ok(Built { binaries: binaries(tree, &messages), left_out });
+                }
             }
             continue;
         }
@@ -97,6 +99,43 @@ pub fn all(tree: &Tree, name: &str, mutants: &[Mutant]) -> Result<Built> {
             bail!("an error at no mutant: {}", errors[0]["message"]["rendered"].as_str().unwrap_or_default());
         }
     }
+}
+
+/// Where the names of the mutants stand that did not compile.
+const LEFT_OUT: &str = "left_out.txt";
+
+/// The mutants that are not worth a try: those of the last run, where nothing has changed, so that nothing is built again.
+fn left_out_before(
+    tree: &Tree,
+    name: &str,
+    mutants: &[Mutant],
+    sources: &BTreeMap<String, String>,
+) -> Result<HashSet<usize>> {
+    let names = tree.read(LEFT_OUT).unwrap_or_default();
+    let names: HashSet<&str> = names.lines().collect();
+    let before = (0..mutants.len()).filter(|number| names.contains(mutants[*number].name.as_str())).collect();
+    let same = |(file, text): (&String, String)| tree.read(file).is_ok_and(|old| old == text);
+    if with_mutants(name, mutants, sources, &before)?.into_iter().all(same) {
+        return Ok(before);
+    }
+    // Every return of a function has one type, also where only its trait is named.
+    Ok((0..mutants.len()).filter(|number| mutants[*number].name.contains("-> impl ")).collect())
+}
+
+/// The texts of all files with the mutants that are not left out.
+fn with_mutants<'s>(
+    name: &str,
+    mutants: &[Mutant],
+    sources: &'s BTreeMap<String, String>,
+    left_out: &HashSet<usize>,
+) -> Result<Vec<(&'s String, String)>> {
+    let text = |(file, source): (&'s String, &String)| {
+        let text = rewrite(source, file, mutants, left_out)?;
+        let root = *file == lib(name);
+        let features = "#![feature(core_intrinsics, const_eval_select)]";
+        Ok((file, if root { format!("{features}\n{text}\nextern crate std;\nmod mutant;\n") } else { text }))
+    };
+    sources.iter().map(text).collect()
 }
 
 /// What cargo and the compiler have to say.

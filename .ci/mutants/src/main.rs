@@ -34,8 +34,9 @@ fn main() -> Result<ExitCode> {
 
     let mutants = list::mutants(&root, &name, args)?;
     eprintln!("{}: {} mutants", name, mutants.len());
-    let tree = tree::Tree::copy(&root, &place)?;
-    let built = compile::all(&tree, &name, &mutants)?;
+    let sources = compile::sources(&root, &name, &mutants)?;
+    let tree = tree::Tree::copy(&root, &place, &sources)?;
+    let built = compile::all(&tree, &name, &mutants, &sources)?;
     let mut outcomes = run::all(&built, &mutants)?;
     singly::judge(&root, &place, &name, &mutants, &mut outcomes)?;
 

@@ -10,10 +10,11 @@ use std::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
+use wait4::{ResUse, Wait4 as _};
 
 use crate::{
     compile::{Binary, Built},
@@ -72,18 +73,14 @@ pub fn all(built: &Built, mutants: &[Mutant]) -> Result<Vec<Outcome>> {
     let mut tests = side_by_side(names.len(), "tests", |at| {
         let (binary, name) = &names[at];
         let file = folder.join(at.to_string());
-        let begin = Instant::now();
-        let end = run(&built.binaries[*binary], &[name], "reached", &file, Duration::from_secs(600))?;
+        let (end, time) = run(&built.binaries[*binary], &[name], "reached", &file, Duration::from_secs(600))?;
         ensure!(end == End::Passed, "{name} fails without a mutant");
         let reached = std::fs::read_to_string(&file).unwrap_or_default();
-        Ok(Test {
-            binary: *binary,
-            name: name.clone(),
-            time: begin.elapsed(),
-            reached: reached.lines().flat_map(str::parse).collect(),
-        })
+        Ok(Test { binary: *binary, name: name.clone(), time, reached: reached.lines().flat_map(str::parse).collect() })
     })?;
     tests.sort_by_key(|test| test.time);
+    let all: Duration = tests.iter().map(|test| test.time).sum();
+    eprintln!("{} tests of {} s", tests.len(), all.as_secs());
     std::fs::remove_dir_all(&folder)?;
 
     side_by_side(mutants.len(), "mutants", |number| {
@@ -99,11 +96,21 @@ pub fn all(built: &Built, mutants: &[Mutant]) -> Result<Vec<Outcome>> {
     })
 }
 
-/// Runs the tests that reach a mutant, the fastest first, more and more of them in one process.
+/// What the tests of a mutant may take together. A few that go through millions of cells would take most of the time, and find
+/// little more.
+const ENOUGH: Duration = Duration::from_secs(8);
+
+/// Runs the tests that reach a mutant, the fastest first, more and more of them in one process, and at least one.
 fn one(binaries: &[Binary], number: usize, mut tests: &[&Test]) -> Result<Outcome> {
     if tests.is_empty() {
         return Ok(Outcome::NotReached);
     }
+    let mut all = Duration::ZERO;
+    let enough = tests.iter().position(|test| {
+        all += test.time;
+        all > ENOUGH
+    });
+    tests = &tests[..enough.unwrap_or(tests.len()).max(1)];
     let mut budget = Duration::from_millis(50);
     while !tests.is_empty() {
         let mut time = Duration::ZERO;
@@ -118,13 +125,7 @@ fn one(binaries: &[Binary], number: usize, mut tests: &[&Test]) -> Result<Outcom
             by_binary.entry(test.binary).or_default().push(&test.name);
         }
         for (binary, names) in by_binary {
-            match run(
-                &binaries[binary],
-                &names,
-                &number.to_string(),
-                Path::new(""),
-                Duration::from_secs(10) + time * 8,
-            )? {
+            match run(&binaries[binary], &names, &number.to_string(), Path::new(""), time)?.0 {
                 End::Passed => {}
                 End::Failed => return Ok(Outcome::Found),
                 End::Late => return Ok(Outcome::Hangs),
@@ -147,8 +148,8 @@ enum End {
 const SIGXCPU: i32 = 24;
 
 /// Runs some tests of a binary that take so long without a mutant: in 8 GB of address space, since a wrong size is soon a large
-/// one, and in many times the time.
-fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, time: Duration) -> Result<End> {
+/// one, and in many times the time. Tells what it took of a core.
+fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, time: Duration) -> Result<(End, Duration)> {
     // Seconds of a core, which others at work do not use up; by the clock only for what waits for itself.
     let seconds = 5 + 4 * time.as_secs();
     let mut child = Command::new("sh")
@@ -177,14 +178,15 @@ fn run(binary: &Binary, names: &[&str], active: &str, reached: &Path, time: Dura
     if receiver.recv_timeout(Duration::from_secs(60 * seconds)).is_err() {
         child.kill()?;
         child.wait()?;
-        return Ok(End::Late);
+        return Ok((End::Late, time));
     }
-    let status = child.wait()?;
-    Ok(match status.signal() {
+    let ResUse { status, rusage } = child.wait4()?;
+    let end = match status.signal() {
         Some(SIGXCPU) => End::Late,
         _ if status.success() => End::Passed,
         _ => End::Failed,
-    })
+    };
+    Ok((end, rusage.utime + rusage.stime))
 }
 
 /// Does something for each number below `count`, on every core, and says how far it is.

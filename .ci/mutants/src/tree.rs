@@ -1,6 +1,7 @@
 //! The copy of the workspace that is mutated.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -15,11 +16,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Copies what differs, so that a second run builds little.
-    pub fn copy(from: &Path, place: &Path) -> Result<Self> {
+    /// Copies what differs, so that a second run builds little; not the files that are mutated.
+    pub fn copy(from: &Path, place: &Path, mutated: &BTreeMap<String, String>) -> Result<Self> {
         let tree = Self { root: place.join("tree"), target: place.join("build") };
         let files = Command::new("git").current_dir(from).args(["ls-files", "-z"]).output().context("git ls-files")?;
-        for file in String::from_utf8(files.stdout)?.split_terminator('\0') {
+        let files = String::from_utf8(files.stdout)?;
+        for file in files.split_terminator('\0').filter(|file| !mutated.contains_key(*file)) {
             // What is deleted but not committed is listed still.
             if let Ok(bytes) = fs::read(from.join(file)) {
                 tree.write(file, &bytes)?;

@@ -75,3 +75,20 @@ pub(super) fn neighbours(
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn across_is_nearest() {
+        for (least, most, from) in (1..8).flat_map(|l| (0..9).flat_map(move |m| (1..12).map(move |from| (l, m, from))))
+        {
+            let within = |size: &usize| (least..=most).contains(size);
+            let got = super::across(from, [least, most]);
+            let away = (1..20usize).filter(|size| within(size) != within(&from)).map(|size| size.abs_diff(from)).min();
+            // There may be none to become.
+            let away = away.filter(|_| most >= least);
+            assert_eq!(got > 0 && within(&got) != within(&from), away.is_some(), "{from} {least}..={most}: {got}");
+            assert!(away.is_none_or(|away| got.abs_diff(from) == away), "{from} {least}..={most}: {got}");
+        }
+    }
+}

@@ -115,10 +115,12 @@ impl Plan {
             }
             Route::Bands => {
                 let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
-                let pad = if image >= 4 * PAGE { PAGE / 2 } else { 0 };
                 if self.reads_input() {
-                    let input =
-                        if p.want_input_grad { image.checked_next_multiple_of(PAGE)?.checked_add(pad)? } else { image };
+                    let input = if image >= 4 * PAGE && p.want_input_grad {
+                        image.checked_next_multiple_of(PAGE)?.checked_add(PAGE / 2)?
+                    } else {
+                        image
+                    };
                     workspace.add("input_staged", input, first, compute)?;
                 }
                 if p.want_input_grad {

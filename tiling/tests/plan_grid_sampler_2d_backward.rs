@@ -139,10 +139,13 @@ proptest! {
     /// Where sums of 16-bit gradients have a window of an image, it is the largest of whole planes that the limit leaves, else of
     /// whole rows of a plane, else of a row; where there is no limit, or sums are made in place, all of it.
     #[test]
-    fn windows_are_the_largest(spec in images(), cores in 1..4usize, limit in prop_oneof![1 => Just(None), 4 => (0..9000usize).prop_map(Some)]) {
+    fn windows_are_the_largest(
+        (spec, wi, cores) in (images(), prop_oneof![1..40usize, 65..300usize], 1..4usize),
+        limit in prop_oneof![1 => Just(None), 2 => (0..1000usize).prop_map(Some), 2 => (0..9000usize).prop_map(Some)],
+    ) {
         let target = TargetSpec { vector_bytes: 4, ..TargetSpec::host(cores) };
         let options = PlanOptions { workspace_limit: limit, local_bytes: None };
-        let spec = GridSampler { inputs: Layout::Contiguous, ..spec };
+        let spec = GridSampler { wi, inputs: Layout::Contiguous, ..spec };
         let plan = plan(&spec.problem(), &target, &options).unwrap();
         let Route::Direct(window) = plan.route() else { panic!("{plan:?}") };
         let p = plan.problem();

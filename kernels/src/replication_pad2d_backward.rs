@@ -15,7 +15,7 @@ use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
 use self::fold::Fold;
-use self::place::Place;
+use self::place::{Place, Planes};
 use crate::built::{BF16, COMPLEX, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
@@ -154,7 +154,7 @@ pub fn run_tile(
 /// What to make if not all shares, and where it lies.
 #[derive(Clone, Copy)]
 enum Boxes {
-    /// The tiles of a share, in the whole `grad_output` and the share's own part of `grad_input`.
+    /// The rows of a share, from the whole `grad_output` to the share's own part of `grad_input`.
     Share(usize),
     /// A tile in its local boxes.
     Tile(Tile),
@@ -217,20 +217,24 @@ fn shares<T: Element>(
 #[inline(never)]
 fn fold<T: Element>(plan: &Plan, level: Level, boxes: Boxes, parts: usize, source: &[T], dest: &mut [T]) {
     let problem = plan.problem();
-    let (from, to, tile, share) = match boxes {
+    let (height, columns) = (problem.h, plan.columns());
+    let (from, to, rows, run) = match boxes {
         Boxes::Share(share) => {
             let start = plan.share_range(0, share).start;
             let from = Place::tensor(parts, problem.c, problem.grad_output_strides, 0);
-            (from, Place::tensor(parts, problem.c, problem.grad_input_strides, start), None, share)
+            let to = Place::tensor(parts, problem.c, problem.grad_input_strides, start);
+            (from, to, plan.share_rows(0, share), [0, columns.size])
         }
-        Boxes::Tile(tile) => {
-            let from = Place::cut(parts, tile.planes, tile.source_rows, tile.source_columns);
-            // No share has that number, so it has no tiles.
-            (from, Place::cut(parts, tile.planes, tile.rows, tile.columns), Some(tile), usize::MAX)
+        Boxes::Tile(Tile { planes, rows: [top, bottom], columns, source_rows, source_columns, .. }) => {
+            let from = Place::cut(parts, planes, source_rows, source_columns);
+            // Several planes are whole ones.
+            let first = planes[0].wrapping_mul(height).wrapping_add(top);
+            let end = planes[1].wrapping_sub(1).wrapping_mul(height).wrapping_add(bottom);
+            (from, Place::cut(parts, planes, [top, bottom], columns), first..end, columns)
         }
     };
-    let tiles = tile.into_iter().chain(plan.tiles(0, share));
-    Fold { tiles, parts, rows: plan.rows(), columns: plan.columns(), source, from, dest, to }.run(level);
+    let planes = Planes::new(height, rows);
+    Fold { planes, run, parts, rows: plan.rows(), columns, source, from, dest, to }.run(level);
 }
 
 fn add_part(plan: &Plan, tile: &Tile, source: Values<'_>, dest: ValuesMut<'_>, sums: ValuesMut<'_>) {

@@ -1,16 +1,22 @@
-//! Boxes of the output, each made from all that folds into it.
+//! Rows of the output, each made from all that folds into it.
 
-use ubtile_tiling::replication_pad2d_backward::{Axis, Tile};
+use core::ops::Range;
+
+use ubtile_tiling::replication_pad2d_backward::Axis;
 
 use super::line::{Line, Source};
-use super::place::Place;
+use super::place::{Place, Planes};
+use super::rows::{self, Runs};
 use crate::element::Element;
-use crate::level::{Kernel, Level};
-use crate::simd::{Isa, Real};
+use crate::level::{Kernel, Level, VECTORS};
+use crate::simd::Isa;
 
-/// Boxes to make, with all of `grad_output` that folds into them at hand.
-pub(super) struct Fold<'a, T, I> {
-    pub(super) tiles: I,
+/// Rows to make, with all of `grad_output` that folds into them at hand.
+pub(super) struct Fold<'a, T> {
+    /// The rows, plane by plane.
+    pub(super) planes: Planes,
+    /// The first column of each and one past the last.
+    pub(super) run: [usize; 2],
     /// Scalars of type `T` to an element.
     pub(super) parts: usize,
     pub(super) rows: Axis,
@@ -21,101 +27,131 @@ pub(super) struct Fold<'a, T, I> {
     pub(super) to: Place,
 }
 
-impl<T: Element, I: Iterator<Item = Tile>> Fold<'_, T, I> {
+impl<T: Element> Fold<'_, T> {
     /// Makes them.
     pub(super) fn run(self, level: Level) {
-        if self.from.step() == self.parts && self.to.step() == self.parts {
+        if VECTORS && self.from.step() == self.parts && self.to.step() == self.parts {
             level.dispatch(Lines(self));
         } else {
             self.cells();
         }
     }
 
-    /// Makes boxes of any strides, cell by cell.
+    /// Makes rows of any strides: cell by cell, but for those that are copies and lie side by side.
     fn cells(self) {
-        let Self { tiles, parts, rows, columns, source, from, dest, to } = self;
-        for tile in tiles.filter(|tile| tile.last) {
-            let ([p0, p1], [y0, y1], [x0, x1]) = (tile.planes, tile.rows, tile.columns);
-            for (plane, y) in (p0..p1).flat_map(|plane| (y0..y1).map(move |y| (plane, y))) {
+        let Self { planes, run, parts, rows, columns, source, from, dest, to } = self;
+        let side_by_side = from.step() == parts && to.step() == parts;
+        let inner = if side_by_side { copied_only(columns, run) } else { 0..0 };
+        for (plane, [start, end]) in planes {
+            let (from_plane, to_plane) = (from.plane(plane), to.plane(plane));
+            for y in start..end {
                 let [i0, i1] = rows.sources(y);
-                let to_row = to.plane(plane).wrapping_add(y.wrapping_mul(to.pitch()));
-                for (x, part) in (x0..x1).flat_map(|x| (0..parts).map(move |part| (x, part))) {
+                let row = from_plane.wrapping_add(i0.wrapping_mul(from.pitch()));
+                let to_row = to_plane.wrapping_add(y.wrapping_mul(to.pitch()));
+                let mut x = run[0];
+                while x < run[1] {
                     let [j0, j1] = columns.sources(x);
-                    let at = |i: usize, j: usize| {
-                        let row = from.plane(plane).wrapping_add(i.wrapping_mul(from.pitch()));
-                        let cell = row.wrapping_add(j.wrapping_mul(from.step())).wrapping_add(part);
-                        source.get(cell).copied().unwrap_or(T::zeroed())
+                    let source = Cells {
+                        data: source,
+                        start: row.wrapping_add(j0.wrapping_mul(from.step())),
+                        rows: i1.wrapping_sub(i0),
+                        columns: j1.wrapping_sub(j0),
+                        strides: [from.pitch(), from.step()],
                     };
-                    let column = |j| sum((i0..i1).map(|i| at(i, j).widen()));
-                    let value = match i1.wrapping_sub(i0).saturating_mul(j1.wrapping_sub(j0)) {
-                        0 => T::zeroed(),
-                        1 => at(i0, j0),
-                        _ => T::narrow(sum((j0..j1).map(column))),
-                    };
-                    if let Some(dest) = dest.get_mut(to_row.wrapping_add(x.wrapping_mul(to.step())).wrapping_add(part))
-                    {
-                        *dest = value;
+                    let start = to_row.wrapping_add(x.wrapping_mul(to.step()));
+                    if source.rows == 1 && inner.contains(&x) {
+                        let count = inner.end.wrapping_sub(x);
+                        let run = |start| Runs { start, count: count.wrapping_mul(parts), pitch: 0 };
+                        rows::copy(source.data, run(source.start), dest, run(start), 1);
+                        x = inner.end;
+                        continue;
                     }
+                    for part in 0..parts {
+                        if let Some(dest) = dest.get_mut(start.wrapping_add(part)) {
+                            *dest = source.folded(part);
+                        }
+                    }
+                    x = x.wrapping_add(1);
                 }
             }
         }
     }
 }
 
-/// The sum of values in their order, from the first on.
-fn sum<A: Real>(mut values: impl Iterator<Item = A>) -> A {
-    let first = values.next().unwrap_or_default();
-    values.fold(first, |sum, value| sum + value)
+/// The cells of `grad_output` that fold into one.
+struct Cells<'a, T> {
+    data: &'a [T],
+    start: usize,
+    rows: usize,
+    columns: usize,
+    /// From a row and a column to the next.
+    strides: [usize; 2],
 }
 
-/// Boxes whose columns lie side by side.
-struct Lines<'a, T, I>(Fold<'a, T, I>);
+impl<T: Element> Cells<'_, T> {
+    /// Scalar `part` of what they become.
+    #[inline]
+    fn folded(&self, part: usize) -> T {
+        let at = |at: usize| self.data.get(at.wrapping_add(part)).copied().unwrap_or(T::zeroed());
+        if self.rows == 1 && self.columns == 1 {
+            return at(self.start);
+        }
+        let [pitch, step] = self.strides;
+        let (mut total, mut top) = (T::Acc::default(), self.start);
+        for column in 0..self.columns {
+            let (mut sum, mut cell) = (T::Acc::default(), top);
+            for row in 0..self.rows {
+                let value = at(cell).widen();
+                sum = if row == 0 { value } else { sum + value };
+                cell = cell.wrapping_add(pitch);
+            }
+            total = if column == 0 { sum } else { total + sum };
+            top = top.wrapping_add(step);
+        }
+        if self.rows == 0 || self.columns == 0 { T::zeroed() } else { T::narrow(total) }
+    }
+}
 
-impl<T: Element, I: Iterator<Item = Tile>> Kernel for Lines<'_, T, I> {
+/// Rows whose columns lie side by side.
+struct Lines<'a, T>(Fold<'a, T>);
+
+impl<T: Element> Kernel for Lines<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Fold { tiles, parts, rows, columns, source, from, dest, to } = self.0;
-        for tile in tiles {
-            // Sums in parts are made at once, with the last part: here all of the source can be reached.
-            if !tile.last {
-                continue;
-            }
-            let line = Line::new(columns, tile.columns, parts);
-            let [start, end] = tile.rows;
-            let inner = copied_only(rows, tile.rows);
-            let at_once = line.rows_at_once(size_of::<T>(), from.pitch(), to.pitch());
-            let [first, last] = tile.planes;
-            for plane in first..last {
-                let (from_plane, to_plane) = (from.plane(plane), to.plane(plane).wrapping_add(line.start));
-                let mut row = start;
-                while row < end {
-                    let [i0, i1] = rows.sources(row);
-                    let start = from_plane.wrapping_add(i0.wrapping_mul(from.pitch()));
-                    let source = Source { data: source, start, pitch: from.pitch() };
-                    let dest = dest.get_mut(to_plane.wrapping_add(row.wrapping_mul(to.pitch()))..).unwrap_or(&mut []);
-                    let mut made = 1;
-                    match i1.wrapping_sub(i0) {
-                        0 => line.zero(dest),
-                        1 => {
-                            if inner.contains(&row) {
-                                made = inner.end.wrapping_sub(row).min(at_once);
-                            }
-                            line.copy(isa, source, dest, to.pitch(), made);
+        let Fold { planes, run, parts, rows, columns, source, from, dest, to } = self.0;
+        let line = Line::new(columns, run, parts);
+        let inner = copied_only(rows, [0, rows.size]);
+        let at_once = line.rows_at_once(size_of::<T>(), from.pitch(), to.pitch());
+        for (plane, [start, end]) in planes {
+            let (from_plane, to_plane) = (from.plane(plane), to.plane(plane).wrapping_add(line.start));
+            let mut row = start;
+            while row < end {
+                let [i0, i1] = rows.sources(row);
+                let start = from_plane.wrapping_add(i0.wrapping_mul(from.pitch()));
+                let source = Source { data: source, start, pitch: from.pitch() };
+                let dest = dest.get_mut(to_plane.wrapping_add(row.wrapping_mul(to.pitch()))..).unwrap_or(&mut []);
+                let mut made = 1;
+                match i1.wrapping_sub(i0) {
+                    0 => line.zero(dest),
+                    1 => {
+                        if inner.contains(&row) {
+                            made = inner.end.min(end).wrapping_sub(row).min(at_once);
                         }
-                        count => line.fold(isa, source, count, dest),
+                        line.copy(isa, source, dest, to.pitch(), made);
                     }
-                    row = row.wrapping_add(made);
+                    count => line.fold(isa, source, count, dest),
                 }
+                row = row.wrapping_add(made);
             }
         }
     }
 }
 
-/// The rows of a run that have one source each, one behind the other.
+/// The positions of a run that have one source each, one behind the other.
 #[inline(always)]
-fn copied_only(axis: Axis, run: [usize; 2]) -> core::ops::Range<usize> {
+fn copied_only(axis: Axis, run: [usize; 2]) -> Range<usize> {
     let [first, last] = axis.copied(run);
     let one = |at: usize| {
         let [from, to] = axis.sources(at);

@@ -68,9 +68,9 @@ fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
 /// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
 #[inline(always)]
 pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare, and code is short where there are no vectors.
+    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare.
     match from.count {
-        _ if !VECTORS || P > 1 => fold_some::<T, P, 1>(source, from, dest, to, rows),
+        _ if P > 1 => fold_some::<T, P, 1>(source, from, dest, to, rows),
         2 => fold_some::<T, P, 2>(source, from, dest, to, rows),
         3 => fold_some::<T, P, 3>(source, from, dest, to, rows),
         4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
@@ -108,7 +108,7 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
 /// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
 #[inline(always)]
 pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    if VECTORS && P == 1 && from.count.is_multiple_of(2) {
+    if P == 1 && from.count.is_multiple_of(2) {
         fold_columns::<T, P, 2>(source, from, rows, dest);
     } else {
         fold_columns::<T, P, 1>(source, from, rows, dest);

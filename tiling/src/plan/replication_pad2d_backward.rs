@@ -252,8 +252,9 @@ impl Plan {
         Units::new(shape, self.problem.grad_input_strides, 3).in_blocks(block)
     }
 
-    /// Rows of `grad_input`, counted over all planes, that a share makes.
-    fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
+    /// Rows of `grad_input`, counted over all planes, that a share makes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_rows(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
         if phase != self.copies.count() || share >= shares.get() {
             return 0..0;

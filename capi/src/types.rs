@@ -137,8 +137,8 @@ pub(crate) fn of_contract(error: ContractError) -> Status {
     error.status()
 }
 
-pub(crate) fn of_plan(_: PlanError) -> Status {
-    Status::InnerTilingError
+pub(crate) fn of_plan(error: PlanError) -> Status {
+    if matches!(error, PlanError::NotBuilt { .. }) { Status::ParamInvalid } else { Status::InnerTilingError }
 }
 
 pub(crate) fn of_run(error: ubtile_kernels::RunError) -> Status {

@@ -156,7 +156,6 @@ pub(crate) trait Real:
     + Mul<Output = Self>
     + Div<Output = Self>
     + core::ops::Neg<Output = Self>
-    + core::ops::Rem<Output = Self>
 {
     /// Its vector at a level.
     type V<S: Isa>: Vector<S, Elem = Self>;

@@ -11,7 +11,7 @@ use crate::simd::{Isa, Real, Vector};
 
 /// Points that are worked on together; a whole number of vectors at every level.
 /// Fewer on small cores, which have little stack.
-pub(crate) const CHUNK: usize = if VECTORS { 32 } else { 4 };
+pub(crate) const CHUNK: usize = if VECTORS { 32 } else { 1 };
 
 /// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
 pub(crate) const ABSENT: usize = usize::MAX >> 2;
@@ -165,7 +165,7 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     count: usize,
     [x, y]: &mut [[T::Acc; N]; 2],
 ) {
-    if let Some(pairs) = grid.pairs(first, count) {
+    if VECTORS && let Some(pairs) = grid.pairs(first, count) {
         let width = lanes_of::<S, T::Acc>();
         for k in (0..count).step_by(width) {
             let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();

@@ -165,9 +165,28 @@ fn fold<S: Isa, A: Real>(isa: S, distance: A::V<S>, span: A, finite: A::V<S>) ->
     let mut lanes = [A::default(); 8];
     distance.store(&mut lanes);
     for lane in lanes.iter_mut().take(A::V::<S>::LANES) {
-        *lane = *lane % span;
+        if *lane - *lane == A::default() {
+            *lane = remainder(*lane, span);
+        }
     }
     (Vector::select(finite, Vector::load(isa, &lanes), zero), odd)
+}
+
+/// What is left of a finite number without all whole multiples of `by`, which is above 0. Exact, as each step is: the difference
+/// of two numbers of which none is more than twice the other. Libraries' own take several times the code.
+#[inline(never)]
+fn remainder<A: Real>(mut number: A, by: A) -> A {
+    let mut multiple = by;
+    while multiple + multiple < number {
+        multiple = multiple + multiple;
+    }
+    while by <= multiple {
+        while multiple <= number {
+            number = number - multiple;
+        }
+        multiple = multiple * A::HALF;
+    }
+    number
 }
 
 /// `at` rounded to an integer, ties to even, where `floor` is the one below it.

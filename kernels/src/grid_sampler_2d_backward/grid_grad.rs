@@ -4,7 +4,7 @@ use super::cells::{Cells, Sums, lanes, lanes_of, put};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::{Kernel, Level, VECTORS};
 use crate::simd::{Isa, Vector};
 
 /// The gradient of one image's grid.
@@ -72,7 +72,7 @@ pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
 ) {
     let width = lanes_of::<S, T::Acc>();
     let zero = T::narrow(T::Acc::default());
-    if let Some(pairs) = out.pairs_mut(at, count) {
+    if VECTORS && let Some(pairs) = out.pairs_mut(at, count) {
         for k in (0..count).step_by(width) {
             let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
             let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();

@@ -27,6 +27,7 @@ use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub use layout::{Scratch, ShareWorkspace};
 pub use route::{Route, Window};
+use route::{HALVES, VECTOR_ROUTES, is_half};
 use tiles::Tiles;
 pub use work::{ShareRange, Work};
 
@@ -84,12 +85,15 @@ impl Tile {
 ///
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one point with a block of channels, [`PlanError::TooLarge`] when
-/// sizes overflow.
+/// sizes overflow, [`PlanError::NotBuilt`] for F16 and BF16 in a build without the feature `halves`.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let common = Common::new(target, options);
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, route: Route::Zero, tile_points: 1 };
     if problem.early_success().is_some() {
         return Ok(plan);
+    }
+    if !HALVES && is_half(problem.dtype) {
+        return Err(PlanError::NotBuilt { dtype: problem.dtype });
     }
     plan.tile_points = plan.largest_tile()?;
     plan.choose();
@@ -114,7 +118,11 @@ impl Plan {
     /// How it is computed.
     #[must_use]
     pub const fn route(&self) -> Route {
-        self.route
+        match self.route {
+            // The compiler drops what only those do.
+            Route::PointLanes | Route::Images | Route::Blocks | Route::Bands if !VECTOR_ROUTES => Route::Zero,
+            route => route,
+        }
     }
 
     /// Cores that it uses.
@@ -151,7 +159,7 @@ impl Plan {
     fn route_phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let shares = self.common.block_dim;
         let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
-        let names = match self.route {
+        let names = match self.route() {
             Route::Zero => [Some("zero"), None, None],
             Route::Direct(_) | Route::PointLanes | Route::Images => [Some("compute"), None, None],
             Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
@@ -209,7 +217,7 @@ impl Plan {
 
     /// What a workspace limit costs: passes over the grid for `input_grad`, and inputs with far strides that are read as they are.
     pub fn prices(&self) -> impl Iterator<Item = Price> + use<> {
-        let paid = match self.route {
+        let paid = match self.route() {
             Route::Direct(window) => self.passes(window),
             _ => 1,
         };

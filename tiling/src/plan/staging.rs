@@ -12,7 +12,7 @@ use super::{Phase, Price, split};
 use crate::{Region, TargetSpec, Tensor, TensorSlot, Workspace};
 
 /// Whether this build makes copies.
-const BUILT: bool = cfg!(feature = "copies");
+pub(super) const BUILT: bool = cfg!(feature = "copies");
 
 /// Neighbouring columns that far apart in bytes make a copy pay; nearer ones share enough of a line.
 const FAR: usize = 16;

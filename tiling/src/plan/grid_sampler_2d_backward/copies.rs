@@ -4,7 +4,7 @@
 //! which is read again for every row that it belongs to.
 
 use super::{Plan, Route};
-use crate::plan::staging::{Copies, Staging, any_step, far_columns};
+use crate::plan::staging::{BUILT, Copies, Staging, any_step, far_columns};
 use crate::{Tensor, TensorSlot, Workspace};
 
 /// A plane of so many bytes is more than a row, which touches all of its pages or most, finds nearby when the next row comes.
@@ -32,7 +32,7 @@ impl Plan {
 
     /// Whether the route reads a tensor in so bad an order that a copy pays.
     fn reads_far(&self, slot: &TensorSlot) -> bool {
-        let bad = match self.route {
+        let bad = match self.route() {
             // Reads columns one by one unless they lie side by side.
             Route::PointLanes => any_step(slot),
             Route::Zero | Route::Direct(_) => far_columns(slot),
@@ -45,6 +45,9 @@ impl Plan {
 
     /// Decides which copies there are, by strides and by the workspace limit.
     pub(super) fn choose_copies(&mut self) {
+        if !BUILT {
+            return;
+        }
         let far = |tensor| {
             let reads = tensor == Tensor::GradOutput || self.reads_input();
             reads && self.problem.slot(tensor).is_some_and(|slot| self.reads_far(&slot))

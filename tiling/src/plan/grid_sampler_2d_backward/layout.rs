@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{CHANNEL_BLOCK, CHUNK, Plan, Route, Work};
+use super::{CHANNEL_BLOCK, CHUNK, HALVES, Plan, Route, VECTOR_ROUTES, Work};
 use crate::{ALIGN, Workspace};
 
 /// Two staged images whose distance is a multiple of this make a processor take reads of one for reads of what it just wrote
@@ -62,7 +62,7 @@ impl Plan {
         let staged = |positions: usize| positions.checked_mul(self.pitch())?.checked_mul(size);
         let (mut input, mut input_grad, mut totals) = (0, 0, 0);
         let mut tile = staged(CHUNK)?;
-        match self.route {
+        match self.route() {
             Route::Zero => return Some(Scratch::default()),
             Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
             Route::PointLanes => {
@@ -77,7 +77,7 @@ impl Plan {
                 if input >= 4 * PAGE && input_grad > 0 {
                     input = input.checked_next_multiple_of(PAGE)?.checked_add(PAGE / 2)?;
                 }
-                if self.route == Route::Images && self.blocks().get() > 1 && self.reads_input() {
+                if self.route() == Route::Images && self.blocks().get() > 1 && self.reads_input() {
                     totals = self.partials(1)?;
                 }
             }
@@ -102,13 +102,13 @@ impl Plan {
         let p = &self.problem;
         let first = self.copies.count();
         let phases = first.saturating_add(self.route_phases().count());
-        let compute = first.saturating_add(usize::from(self.route == Route::Bands && self.reads_input()));
+        let compute = first.saturating_add(usize::from(self.route() == Route::Bands && self.reads_input()));
         let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
         let last = phases.saturating_sub(1);
         let mut workspace = Workspace::EMPTY;
         self.copies.lay_out(|tensor| p.slot(tensor), last, &mut workspace)?;
         workspace.add("scratch", scratch, compute, compute)?;
-        match self.route {
+        match self.route() {
             Route::Blocks if self.reads_input() => {
                 let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;
                 workspace.add("partial_grid_grad", bytes, compute, last)?;
@@ -140,6 +140,9 @@ impl Plan {
     /// meet, and nothing writes what is read.
     #[must_use]
     pub fn share_workspace(&self, phase: usize, share: usize) -> ShareWorkspace {
+        if !VECTOR_ROUTES && !HALVES {
+            return ShareWorkspace::default();
+        }
         let start = |name| self.common.workspace.region(name).map_or(0, |region| region.offset);
         let part = |name, run: Range<usize>, size: usize| {
             let at = |n: usize| start(name).saturating_add(n.saturating_mul(size));
@@ -151,9 +154,9 @@ impl Plan {
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
-            Work::Direct { .. } | Work::PointLanes { .. } | Work::Images { .. } => {
-                ShareWorkspace { scratch, ..Default::default() }
-            }
+            Work::Direct { .. } => ShareWorkspace { scratch, ..Default::default() },
+            _ if !VECTOR_ROUTES => ShareWorkspace::default(),
+            Work::PointLanes { .. } | Work::Images { .. } => ShareWorkspace { scratch, ..Default::default() },
             Work::Blocks { blocks } => {
                 let write = if reads { part("partial_grid_grad", blocks, partial) } else { 0..0 };
                 ShareWorkspace { scratch, write, read: 0..0 }

@@ -8,6 +8,17 @@ use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice, Larger};
 use crate::{Dtype, PlanError, Tensor};
 
+/// Whether this build has the routes that only machines with vectors take: all but [`Route::Direct`].
+pub(super) const VECTOR_ROUTES: bool = cfg!(feature = "channels-last");
+
+/// Whether this build plans for dtypes whose sums are of another one.
+pub(super) const HALVES: bool = cfg!(feature = "halves");
+
+/// Whether sums of that dtype are of another one.
+pub(super) const fn is_half(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::Bf16)
+}
+
 /// How a plan computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -56,7 +67,7 @@ impl Plan {
         let ([n, hi], cores) = ([self.problem.n, self.problem.hi], self.common.target.cores);
         let images = self.image_shares();
         // Without vectors, staging would only cost.
-        if self.common.target.vector_bytes >= 16 {
+        if VECTOR_ROUTES && self.common.target.vector_bytes >= 16 {
             let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
             if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
                 let (route, step, most) = if lanes {
@@ -182,10 +193,9 @@ impl Plan {
 
     /// The largest window that the limit leaves each share; all of an image where sums can be made in place.
     fn window(&mut self, shares: usize) -> Window {
-        let (p, sums) = (&self.problem, self.sums_dtype());
-        let (c, hi, wi) = (p.c, p.hi, p.wi);
+        let (c, hi, wi) = (self.problem.c, self.problem.hi, self.problem.wi);
         let whole = Window { channels: c, rows: hi, columns: wi };
-        if !p.want_input_grad || p.dtype == sums {
+        if !self.problem.want_input_grad || !self.sums_apart() {
             return whole;
         }
         let mut fits = |window: Window| self.fits_limit(Route::Direct(window), shares);
@@ -204,8 +214,7 @@ impl Plan {
 
     /// Bytes of the sums of a window; 0 where they are made in place or fit the stack.
     pub(super) fn window_bytes(&self, window: Window) -> Option<usize> {
-        let p = &self.problem;
-        if !p.want_input_grad || p.dtype == self.sums_dtype() || window.sums() <= STACK_SUMS {
+        if !self.problem.want_input_grad || !self.sums_apart() || window.sums() <= STACK_SUMS {
             return Some(0);
         }
         window.channels.checked_mul(window.rows)?.checked_mul(window.columns)?.checked_mul(self.sums_dtype().size())
@@ -229,7 +238,7 @@ impl Plan {
         unlimited.common.options.workspace_limit = None;
         unlimited.choose();
         let value = unlimited.common.block_dim;
-        if self.route == Route::Zero || value <= choice.value {
+        if self.route() == Route::Zero || value <= choice.value {
             return choice;
         }
         let bound = Bound::WorkspaceLimit;
@@ -262,7 +271,7 @@ impl Plan {
     /// Whether sums of `input_grad` need another type than it has.
     #[must_use]
     pub fn sums_apart(&self) -> bool {
-        matches!(self.problem.dtype, Dtype::F16 | Dtype::Bf16)
+        HALVES && is_half(self.problem.dtype)
     }
 }
 

@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::{CHANNEL_BLOCK, Plan, Route, images_of, split};
+use super::{CHANNEL_BLOCK, Plan, Route, VECTOR_ROUTES, images_of, split};
 use crate::plan::Phase;
 use crate::plan::shares::Units;
 
@@ -85,9 +85,10 @@ impl Plan {
             return Work::Nothing;
         }
         let p = &self.problem;
-        match (self.route, name) {
+        match (self.route(), name) {
             (Route::Zero, _) => Work::Zero,
             (Route::Direct(_), _) => Work::Direct { images: self.images(shares, share) },
+            _ if !VECTOR_ROUTES => Work::Nothing,
             (Route::PointLanes, _) if shares.get() <= p.n => {
                 let points = if p.want_grid_grad { 0..self.points() } else { 0..0 };
                 Work::PointLanes { images: self.images(shares, share), channels: 0..p.c, points }
@@ -113,14 +114,14 @@ impl Plan {
     #[must_use]
     pub fn share_range(&self, phase: usize, share: usize) -> ShareRange {
         let p = &self.problem;
-        let (images, planes) = (self.input_grad_units(1), self.input_grad_units(2));
-        let (point_images, points) = (self.grid_grad_units(1), self.point_units());
+        let planes = self.input_grad_units(2);
+        let points = self.point_units();
         let nothing = ShareRange::default();
         let range = match self.work(phase, share) {
             Work::Nothing | Work::Stage { .. } => nothing,
-            Work::Zero => {
-                ShareRange { input_grad: images.elements(&(0..p.n)), grid_grad: point_images.elements(&(0..p.n)) }
-            }
+            Work::Zero => self.of_images(&(0..p.n)),
+            Work::Direct { images: run } => self.of_images(&run),
+            _ if !VECTOR_ROUTES => nothing,
             Work::PointLanes { images, channels, points: run } if self.splits_images() => {
                 let (first, n) = (images.start.saturating_mul(self.points()), images.start.saturating_mul(p.c));
                 ShareRange {
@@ -128,9 +129,7 @@ impl Plan {
                     grid_grad: points.elements(&(first.saturating_add(run.start)..first.saturating_add(run.end))),
                 }
             }
-            Work::Direct { images: run } | Work::PointLanes { images: run, .. } | Work::Images { images: run } => {
-                ShareRange { input_grad: images.elements(&run), grid_grad: point_images.elements(&run) }
-            }
+            Work::PointLanes { images: run, .. } | Work::Images { images: run } => self.of_images(&run),
             Work::Blocks { blocks } => {
                 let per_image = self.blocks();
                 let plane = |block: usize| {
@@ -151,6 +150,13 @@ impl Plan {
             input_grad: if p.want_input_grad { range.input_grad } else { 0..0 },
             grid_grad: if p.want_grid_grad { range.grid_grad } else { 0..0 },
         }
+    }
+
+    /// What some images have of the outputs.
+    fn of_images(&self, images: &Range<usize>) -> ShareRange {
+        let [input_grad, grid_grad] =
+            [self.input_grad_units(1), self.grid_grad_units(1)].map(|units| units.elements(images));
+        ShareRange { input_grad, grid_grad }
     }
 
     fn images(&self, shares: NonZeroUsize, share: usize) -> Range<usize> {

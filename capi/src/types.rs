@@ -157,7 +157,7 @@ impl Tensor {
 }
 
 fn dtype(number: i32) -> Result<Dtype, Status> {
-    Dtype::ALL.into_iter().find(|dtype| dtype.acl() == number).ok_or(Status::ParamInvalid)
+    Dtype::from_acl(number).ok_or(Status::ParamInvalid)
 }
 
 impl Target {

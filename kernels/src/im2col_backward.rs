@@ -8,6 +8,7 @@
 
 mod add;
 mod gather;
+mod one_by_one;
 mod tile;
 mod write;
 
@@ -22,6 +23,7 @@ use self::write::{Run, Write};
 use crate::built::{BF16, F16, F32, F64};
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
+use crate::part::Part;
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -51,7 +53,12 @@ pub fn run(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+    with_copies(plan, &Serial, inputs, outputs, workspace, |plan, inputs, out| {
+        let p = plan.problem();
+        // Rows without cells are none, however many there are.
+        let rows = if p.w == 0 { 0 } else { p.n.wrapping_mul(p.c).wrapping_mul(p.h) };
+        compute(plan, level, What::Rows(Part::whole(rows)), inputs, out);
+    })
 }
 
 /// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
@@ -66,6 +73,23 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
+    with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, out| {
+        let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+        parallel.for_each(shares(out, ranges), |(share, out)| {
+            compute(plan, level, What::Rows(part(plan, 0, share)), inputs, out);
+        });
+    })
+}
+
+/// Checks the buffers, makes the copies that the plan has, and calls `then` with what is to be computed on.
+fn with_copies<'a>(
+    plan: &Plan,
+    parallel: &impl Parallel,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'_>,
+    workspace: &'a mut [u8],
+    then: impl FnOnce(&Plan, Inputs<'a>, ValuesMut<'_>),
+) -> Result<(), RunError> {
     check_built(plan)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
@@ -76,10 +100,7 @@ pub fn run_parallel(
     let plan = on_copies.as_ref().unwrap_or(plan);
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
-    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-    parallel.for_each(shares(outputs.out, ranges), |(share, out)| {
-        compute(plan, level, What::Share(share), inputs, out);
-    });
+    then(plan, inputs, outputs.out);
     Ok(())
 }
 
@@ -123,7 +144,7 @@ pub fn run_share(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     if !range.is_empty() {
-        compute(plan, level, What::Share(share), inputs, outputs.out);
+        compute(plan, level, What::Rows(part(plan, phase, share)), inputs, outputs.out);
     }
     Ok(())
 }
@@ -164,30 +185,33 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
 
 /// What is computed.
 enum What<'a> {
-    /// A share on the whole tensors.
-    Share(usize),
+    /// Rows, on the whole tensors.
+    Rows(Part),
     /// A tile on its own boxes, and where the sums go in the end if not where they are made.
     Tile(&'a Tile, Option<ValuesMut<'a>>),
 }
 
+/// The rows that a share makes.
+fn part(plan: &Plan, phase: usize, share: usize) -> Part {
+    Part { units: plan.share_rows(phase, share), first: plan.share_range(phase, share).start }
+}
+
 /// Sums are made in registers where they can be, else on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
-    if let What::Share(share) = what
-        && !level.is_scalar()
-        && plan.problem().early_success().is_none()
-        && gather::fits(plan.problem())
-    {
-        gather_share(plan, level, share, inputs.grad_output, out);
-    } else if level.is_scalar() {
-        compute_in_1_kib(plan, level, what, inputs.grad_output, out);
-    } else {
-        compute_in_16_kib(plan, level, what, inputs.grad_output, out);
+    if level.is_scalar() {
+        return each_job(plan, level, what, out, |job, out| job.one_by_one(inputs.grad_output, out));
+    }
+    match what {
+        What::Rows(part) if plan.problem().early_success().is_none() && gather::fits(plan.problem()) => {
+            gather_part(plan, level, part, inputs.grad_output, out);
+        }
+        _ => compute_in_16_kib(plan, level, what, inputs.grad_output, out),
     }
 }
 
 #[inline(never)]
-fn gather_share(plan: &Plan, level: Level, share: usize, grad: Values<'_>, out: ValuesMut<'_>) {
-    let (geometry, rows, first) = (plan.problem(), plan.share_rows(0, share), plan.share_range(0, share).start);
+fn gather_part(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
+    let (geometry, Part { units: rows, first }) = (plan.problem(), part);
     match (grad, out) {
         (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Gather { geometry, rows, data, first, out }),
         (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => {
@@ -200,29 +224,30 @@ fn gather_share(plan: &Plan, level: Level, share: usize, grad: Values<'_>, out: 
     }
 }
 
-/// For small cores, which have no cache to use well and not much stack.
-#[inline(never)]
-fn compute_in_1_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
-    compute_in(&mut [0.0; 128], plan, level, what, grad, out);
-}
-
 /// Half of a small level-1 cache: a plane of 56 x 56 f32 fits.
 #[inline(never)]
 fn compute_in_16_kib(plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, out: ValuesMut<'_>) {
-    compute_in(&mut [0.0; 2048], plan, level, what, grad, out);
+    let mut room = [0.0; 2048];
+    each_job(plan, level, what, out, |job, out| job.run(level, grad, &mut room, out));
 }
 
-fn compute_in(room: &mut [f64], plan: &Plan, level: Level, what: What<'_>, grad: Values<'_>, mut out: ValuesMut<'_>) {
+/// Calls `run` for each box of one plane.
+#[inline(always)]
+fn each_job(
+    plan: &Plan,
+    level: Level,
+    what: What<'_>,
+    mut out: ValuesMut<'_>,
+    mut run: impl FnMut(Job<'_>, &mut ValuesMut<'_>),
+) {
     match what {
-        What::Share(share) => {
-            let first = plan.share_range(0, share).start;
-            // The whole tensors need not fit any local memory, so a kernel that the plan cuts is added in one go.
-            for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
-                on_tensors(plan, tile, first).run(level, grad, room, &mut out);
+        What::Rows(part) => {
+            for (plane, rows) in part.planes(plan.problem().h) {
+                run(on_tensors(plan, plane, rows, part.first), &mut out);
             }
         }
         What::Tile(tile, rounded) => {
-            on_boxes(plan, *tile).run(level, grad, room, &mut out);
+            run(on_boxes(plan, tile), &mut out);
             if let Some(rounded) = rounded
                 && tile.last
             {
@@ -242,16 +267,14 @@ fn round(level: Level, cells: usize, sums: &ValuesMut<'_>, mut out: ValuesMut<'_
     }
 }
 
-/// A tile of a share whose part of `out` begins at element `first`.
-fn on_tensors(plan: &Plan, mut tile: Tile, first: usize) -> Job<'_> {
+/// Rows of a plane, whose part of `out` begins at element `first`.
+fn on_tensors(plan: &Plan, plane: usize, rows: [usize; 2], first: usize) -> Job<'_> {
     let problem = plan.problem();
     let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
     let [gn, gr, gl] = problem.grad_output_strides;
     let [on, oc, oh, ow] = problem.out_strides;
     let channels = NonZeroUsize::new(problem.c).unwrap_or(NonZeroUsize::MIN);
-    tile.taps = plan.taps();
-    let ([y, _], [x, _]) = (tile.rows, tile.columns);
-    let (n, c) = (tile.plane / channels, tile.plane % channels);
+    let (n, c) = (plane / channels, plane % channels);
     let row = c.wrapping_mul(kh).wrapping_mul(kw);
     let windows = Windows {
         start: n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)),
@@ -260,18 +283,18 @@ fn on_tensors(plan: &Plan, mut tile: Tile, first: usize) -> Job<'_> {
         in_place: true,
     };
     let plane = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc));
-    let cell = y.wrapping_mul(oh).wrapping_add(x.wrapping_mul(ow));
-    let out_start = plane.wrapping_add(cell).wrapping_sub(first);
-    Job { problem, tile, windows, out_start, out_strides: [oh, ow] }
+    let out_start = plane.wrapping_add(rows[0].wrapping_mul(oh)).wrapping_sub(first);
+    let (columns, taps) = ([0, problem.w], plan.taps());
+    Job { problem, rows, columns, taps, accumulates: false, windows, out_start, out_strides: [oh, ow] }
 }
 
-fn on_boxes(plan: &Plan, tile: Tile) -> Job<'_> {
-    let ([[i, _], [j0, j1]], [a, b]) = (tile.taps, tile.windows);
+fn on_boxes<'a>(plan: &'a Plan, tile: &Tile) -> Job<'a> {
+    let Tile { rows, columns, taps: tile_taps, accumulates, windows: [a, b], .. } = *tile;
+    let [[i, _], [j0, j1]] = tile_taps;
     let one = a.wrapping_mul(b);
     let taps = [j1.wrapping_sub(j0).wrapping_mul(one), one];
     let before = i.wrapping_mul(taps[0]).wrapping_add(j0.wrapping_mul(one));
-    let start = before.wrapping_neg();
-    let windows = Windows { start, taps, steps: [b, 1], in_place: false };
-    let out_strides = [tile.columns[1].wrapping_sub(tile.columns[0]), 1];
-    Job { problem: plan.problem(), tile, windows, out_start: 0, out_strides }
+    let windows = Windows { start: before.wrapping_neg(), taps, steps: [b, 1], in_place: false };
+    let out_strides = [columns[1].wrapping_sub(columns[0]), 1];
+    Job { problem: plan.problem(), rows, columns, taps: tile_taps, accumulates, windows, out_start: 0, out_strides }
 }

@@ -26,6 +26,7 @@ mod element;
 mod error;
 mod level;
 mod parallel;
+mod part;
 mod simd;
 mod stage;
 mod values;

@@ -19,6 +19,7 @@ use self::gather::{Gather, Places, Plane};
 use self::planes::Planes;
 use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
+use crate::part::Part;
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -50,7 +51,11 @@ pub fn run(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+    let _ = level;
+    with_copies(plan, &Serial, inputs, outputs, workspace, |plan, inputs, mut out| {
+        let elements = plan.problem().n.wrapping_mul(plan.problem().c).wrapping_mul(elements_of(plan));
+        inputs.verdict(plan, gather_part(plan, Part::whole(elements), inputs, &mut out))
+    })
 }
 
 /// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
@@ -66,6 +71,28 @@ pub fn run_parallel(
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
     let _ = level;
+    with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, out| {
+        // No position is as large: a tensor has fewer elements.
+        let lowest = AtomicUsize::new(usize::MAX);
+        let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+        parallel.for_each(shares(out, ranges), |(share, mut out)| {
+            if let Some(bad) = gather_part(plan, part(plan, 0, share), inputs, &mut out) {
+                lowest.fetch_min(bad, Ordering::Relaxed);
+            }
+        });
+        inputs.verdict(plan, Some(lowest.into_inner()).filter(|&position| position < usize::MAX))
+    })
+}
+
+/// Checks the buffers, makes the copies that the plan has, and calls `then` with what is to be computed on.
+fn with_copies<'a>(
+    plan: &Plan,
+    parallel: &impl Parallel,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'_>,
+    workspace: &'a mut [u8],
+    then: impl FnOnce(&Plan, Inputs<'a>, ValuesMut<'_>) -> Result<(), RunError>,
+) -> Result<(), RunError> {
     check_built(plan)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
@@ -77,15 +104,7 @@ pub fn run_parallel(
     let plan = on_copies.as_ref().unwrap_or(plan);
     inputs.check(plan)?;
     outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
-    // No position is as large: a tensor has fewer elements.
-    let lowest = AtomicUsize::new(usize::MAX);
-    let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-    parallel.for_each(shares(outputs.out, ranges), |(share, mut out)| {
-        if let Some(bad) = gather_share(plan, share, inputs, &mut out) {
-            lowest.fetch_min(bad, Ordering::Relaxed);
-        }
-    });
-    inputs.verdict(plan, Some(lowest.into_inner()).filter(|&position| position < usize::MAX))
+    then(plan, inputs, outputs.out)
 }
 
 /// Computes one share of a phase that copies an input, for callers with threads of their own: phase `i` is copy number `i` of
@@ -128,7 +147,7 @@ pub fn run_share(
     inputs.check(plan)?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     let mut out = outputs.out;
-    let bad = if range.is_empty() { None } else { gather_share(plan, share, inputs, &mut out) };
+    let bad = if range.is_empty() { None } else { gather_part(plan, part(plan, phase, share), inputs, &mut out) };
     inputs.verdict(plan, bad)
 }
 
@@ -161,7 +180,7 @@ pub fn run_tile(
         keeps: tile.accumulates,
     };
     let Some(bad) = gather.run(inputs, &mut out) else { return Ok(()) };
-    let position = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
+    let position = tile.plane.saturating_mul(elements_of(plan));
     let position = position.saturating_add(first).saturating_add(bad);
     Err(RunError::Index { position, index: inputs.index(bad), cells: cells_of(plan) })
 }
@@ -191,7 +210,7 @@ impl<'a> Inputs<'a> {
     fn verdict(&self, plan: &Plan, lowest: Option<usize>) -> Result<(), RunError> {
         let Some(position) = lowest else { return Ok(()) };
         let problem = plan.problem();
-        let (size, width) = (at_least_1(problem.h.saturating_mul(problem.w)), at_least_1(problem.w));
+        let (size, width) = (at_least_1(elements_of(plan)), at_least_1(problem.w));
         let (plane, element) = (position / size, position % size);
         let (n, c) = (plane / at_least_1(problem.c), plane % at_least_1(problem.c));
         let at = offset([n, c, element / width, element % width], problem.indices_strides);
@@ -205,16 +224,19 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
     Feature::of(plan.problem().out_dtype).need(Operator::MaxUnpool2dBackward)
 }
 
-/// Gathers a share on the whole tensors, which need not fit any local memory: a plane that the plan cuts is read in one go.
+/// The elements that a share makes.
+fn part(plan: &Plan, phase: usize, share: usize) -> Part {
+    Part { units: plan.share_elements(phase, share), first: plan.share_range(phase, share).start }
+}
+
+/// Gathers elements from the whole tensors, which need not fit any local memory: a plane that the plan cuts is read in one go.
 /// Gives the lowest flat position of a bad index.
-fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
-    let problem = plan.problem();
+fn gather_part(plan: &Plan, part: Part, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+    let (problem, elements) = (plan.problem(), elements_of(plan));
     // The general way takes a third of the code, which counts more on machines without vectors.
     if VECTORS && problem.dtype == problem.out_dtype && has_no_gaps(plan) {
-        let range = plan.share_range(0, share);
-        let elements = problem.h.saturating_mul(problem.w);
-        let planes = Planes { elements, row: problem.w, cells: cells_of(plan), first: range.start };
-        let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(range.len());
+        let planes = Planes { elements, row: problem.w, cells: cells_of(plan), first: part.first };
+        let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(part.units.len());
         return gather::planes(&planes, inputs, &mut mine);
     }
     let (channels, width, cells) = (at_least_1(problem.c), at_least_1(problem.w), cells_of(plan));
@@ -224,12 +246,10 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
     let [_, _, gh, gw] = problem.grad_output_strides;
     let contiguous = gw == 1 && flat(problem.grad_output_strides, problem.out_w);
     let pitched = (!contiguous).then_some((at_least_1(problem.out_w), [gh, gw]));
-    let before = plan.share_range(0, share).start;
     let mut lowest = None;
-    for tile in plan.tiles(0, share).filter(|tile| !tile.accumulates) {
-        let (n, c) = (tile.plane / channels, tile.plane % channels);
+    for (plane, [mut element, end]) in part.planes(elements) {
+        let (n, c) = (plane / channels, plane % channels);
         let start = offset([n, c, 0, 0], problem.grad_output_strides);
-        let [mut element, end] = tile.elements;
         while element < end {
             let at = [n, c, element / width, element % width];
             let rest = width.get().saturating_sub(element % width);
@@ -238,15 +258,15 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
                 plane: Plane { start, cells: [0, cells], all: cells, pitched },
                 indices: Places { start: offset(at, problem.indices_strides), step: problem.indices_strides[3] },
                 out: Places {
-                    start: offset(at, problem.out_strides).wrapping_sub(before),
+                    start: offset(at, problem.out_strides).wrapping_sub(part.first),
                     step: problem.out_strides[3],
                 },
                 count,
                 keeps: false,
             };
             if let Some(bad) = gather.run(inputs, out) {
-                let plane = tile.plane.saturating_mul(problem.h.saturating_mul(problem.w));
-                lowest = lowest.or(Some(plane.saturating_add(element).saturating_add(bad)));
+                let before = plane.saturating_mul(elements);
+                lowest = lowest.or(Some(before.saturating_add(element).saturating_add(bad)));
             }
             element = element.saturating_add(count);
         }
@@ -257,6 +277,11 @@ fn gather_share(plan: &Plan, share: usize, inputs: Inputs<'_>, out: &mut ValuesM
 /// Whether all elements of all tensors lie side by side.
 fn has_no_gaps(plan: &Plan) -> bool {
     plan.problem().tensors().all(|slot| Some(slot.strides) == slot.shape.contiguous_strides())
+}
+
+/// Elements of a plane of `out`.
+fn elements_of(plan: &Plan) -> usize {
+    plan.problem().h.saturating_mul(plan.problem().w)
 }
 
 /// Cells of a plane of `grad_output`.

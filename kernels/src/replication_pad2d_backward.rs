@@ -15,11 +15,12 @@ use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
 use self::fold::Fold;
-use self::place::{Place, Planes};
+use self::place::Place;
 use crate::built::{BF16, COMPLEX, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
-use crate::parallel::{Parallel, Serial};
+use crate::parallel::{Parallel, Serial, shares};
+use crate::part::Part;
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -50,7 +51,10 @@ pub fn run(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+    with_copies(plan, &Serial, inputs, outputs, workspace, |plan, source, dest| {
+        let rows = plan.problem().n.wrapping_mul(plan.problem().c).wrapping_mul(plan.problem().h);
+        compute(plan, level, What::Rows(Part::whole(rows)), source, dest);
+    })
 }
 
 /// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
@@ -66,6 +70,25 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
+    with_copies(plan, parallel, inputs, outputs, workspace, |plan, source, dest| {
+        // There is one phase but for the copies.
+        let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+        parallel.for_each(shares(dest, ranges), |(share, dest)| {
+            compute(plan, level, What::Rows(part(plan, 0, share)), source, dest);
+        });
+    })
+}
+
+/// Checks the buffers, makes the copies that the plan has, and calls `then` with what is to be computed on.
+#[inline(always)]
+fn with_copies(
+    plan: &Plan,
+    parallel: &impl Parallel,
+    inputs: Inputs<'_>,
+    outputs: Outputs<'_>,
+    workspace: &mut [u8],
+    then: impl FnOnce(&Plan, Values<'_>, ValuesMut<'_>),
+) -> Result<(), RunError> {
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
@@ -76,7 +99,7 @@ pub fn run_parallel(
     let plan = on_copies.as_ref().unwrap_or(plan);
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
-    compute(plan, level, parallel, None, inputs.grad_output, outputs.grad_input);
+    then(plan, inputs.grad_output, outputs.grad_input);
     Ok(())
 }
 
@@ -120,7 +143,7 @@ pub fn run_share(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.grad_input.as_values().check_box(Tensor::GradInput, plan.problem().dtype, range.len())?;
     if !range.is_empty() {
-        compute(plan, level, &Serial, Some(Boxes::Share(share)), inputs.grad_output, outputs.grad_input);
+        compute(plan, level, What::Rows(part(plan, phase, share)), inputs.grad_output, outputs.grad_input);
     }
     Ok(())
 }
@@ -146,94 +169,64 @@ pub fn run_tile(
         sums.as_values().check_box(Tensor::GradInput, plan.sums_dtype(), tile.sums())?;
         add_part(plan, tile, inputs.grad_output, outputs.grad_input, sums);
     } else {
-        compute(plan, level, &Serial, Some(Boxes::Tile(*tile)), inputs.grad_output, outputs.grad_input);
+        compute(plan, level, What::Tile(tile), inputs.grad_output, outputs.grad_input);
     }
     Ok(())
 }
 
-/// What to make if not all shares, and where it lies.
-#[derive(Clone, Copy)]
-enum Boxes {
-    /// The rows of a share, from the whole `grad_output` to the share's own part of `grad_input`.
-    Share(usize),
+/// What to make, and where it lies.
+#[derive(Clone)]
+enum What<'a> {
+    /// Rows, from the whole `grad_output` to a part of `grad_input`.
+    Rows(Part),
     /// A tile in its local boxes.
-    Tile(Tile),
+    Tile(&'a Tile),
+}
+
+/// What a share makes.
+fn part(plan: &Plan, phase: usize, share: usize) -> Part {
+    Part { units: plan.share_rows(phase, share), first: plan.share_range(phase, share).start }
 }
 
 /// Inlined, as what calls it, so that a caller who knows the dtype links the code of no other.
 #[inline(always)]
-fn compute(
-    plan: &Plan,
-    level: Level,
-    parallel: &impl Parallel,
-    boxes: Option<Boxes>,
-    source: Values<'_>,
-    dest: ValuesMut<'_>,
-) {
+fn compute(plan: &Plan, level: Level, what: What<'_>, source: Values<'_>, dest: ValuesMut<'_>) {
     match (source, dest) {
-        (Values::F16(source), ValuesMut::F16(dest)) if F16 => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::Bf16(source), ValuesMut::Bf16(dest)) if BF16 => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::F32(source), ValuesMut::F32(dest)) if F32 => shares(plan, level, parallel, boxes, 1, source, dest),
-        (Values::F64(source), ValuesMut::F64(dest)) if F64 => shares(plan, level, parallel, boxes, 1, source, dest),
+        (Values::F16(source), ValuesMut::F16(dest)) if F16 => fold(plan, level, what, 1, source, dest),
+        (Values::Bf16(source), ValuesMut::Bf16(dest)) if BF16 => fold(plan, level, what, 1, source, dest),
+        (Values::F32(source), ValuesMut::F32(dest)) if F32 => fold(plan, level, what, 1, source, dest),
+        (Values::F64(source), ValuesMut::F64(dest)) if F64 => fold(plan, level, what, 1, source, dest),
+        // Elements of two scalars.
         (Values::C64(source), ValuesMut::C64(dest)) if COMPLEX => {
-            shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
+            fold(plan, level, what, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         (Values::C128(source), ValuesMut::C128(dest)) if COMPLEX => {
-            shares(plan, level, parallel, boxes, 2, source.as_flattened(), dest.as_flattened_mut());
+            fold(plan, level, what, 2, source.as_flattened(), dest.as_flattened_mut());
         }
         // The contract has no other, and what is not built has been refused.
         _ => {}
     }
 }
 
-/// Hands all shares to `parallel`, each with its part of `dest`, unless there is something else to make. An element has
-/// `parts` scalars.
-#[inline(always)]
-fn shares<T: Element>(
-    plan: &Plan,
-    level: Level,
-    parallel: &impl Parallel,
-    boxes: Option<Boxes>,
-    parts: usize,
-    source: &[T],
-    dest: &mut [T],
-) {
-    if let Some(boxes) = boxes {
-        return fold(plan, level, boxes, parts, source, dest);
-    }
-    let (mut rest, mut done) = (dest, 0usize);
-    // There is one phase.
-    let shares = (0..plan.block_dim()).map(|share| {
-        let range = plan.share_range(0, share);
-        let skipped = range.start.saturating_sub(done).saturating_mul(parts);
-        let (_, from) = core::mem::take(&mut rest).split_at_mut_checked(skipped).unwrap_or_default();
-        let (mine, others) = from.split_at_mut_checked(range.len().saturating_mul(parts)).unwrap_or_default();
-        (rest, done) = (others, range.end);
-        (Boxes::Share(share), mine)
-    });
-    parallel.for_each(shares, |(boxes, dest)| fold(plan, level, boxes, parts, source, dest));
-}
-
 #[inline(never)]
-fn fold<T: Element>(plan: &Plan, level: Level, boxes: Boxes, parts: usize, source: &[T], dest: &mut [T]) {
+fn fold<T: Element>(plan: &Plan, level: Level, what: What<'_>, parts: usize, source: &[T], dest: &mut [T]) {
     let problem = plan.problem();
     let (height, columns) = (problem.h, plan.columns());
-    let (from, to, rows, run) = match boxes {
-        Boxes::Share(share) => {
-            let start = plan.share_range(0, share).start;
+    let (from, to, part, run) = match what {
+        What::Rows(part) => {
             let from = Place::tensor(parts, problem.c, problem.grad_output_strides, 0);
-            let to = Place::tensor(parts, problem.c, problem.grad_input_strides, start);
-            (from, to, plan.share_rows(0, share), [0, columns.size])
+            let to = Place::tensor(parts, problem.c, problem.grad_input_strides, part.first);
+            (from, to, part, [0, columns.size])
         }
-        Boxes::Tile(Tile { planes, rows: [top, bottom], columns, source_rows, source_columns, .. }) => {
+        What::Tile(&Tile { planes, rows: [top, bottom], columns, source_rows, source_columns, .. }) => {
             let from = Place::cut(parts, planes, source_rows, source_columns);
             // Several planes are whole ones.
             let first = planes[0].wrapping_mul(height).wrapping_add(top);
             let end = planes[1].wrapping_sub(1).wrapping_mul(height).wrapping_add(bottom);
-            (from, Place::cut(parts, planes, [top, bottom], columns), first..end, columns)
+            (from, Place::cut(parts, planes, [top, bottom], columns), Part { units: first..end, first: 0 }, columns)
         }
     };
-    let planes = Planes::new(height, rows);
+    let planes = part.planes(height);
     Fold { planes, run, parts, rows: plan.rows(), columns, source, from, dest, to }.run(level);
 }
 

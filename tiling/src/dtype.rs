@@ -31,6 +31,9 @@ pub enum Dtype {
     C128,
 }
 
+/// Bytes of each dtype's elements, in the order of the dtypes. One table: of a `match`, an image has one for each use.
+static SIZES: [u8; Dtype::ALL.len()] = [2, 2, 4, 8, 1, 1, 2, 4, 8, 1, 8, 16];
+
 impl Dtype {
     /// Every dtype, in the order of the support tables.
     pub const ALL: [Self; 12] = [
@@ -51,13 +54,7 @@ impl Dtype {
     /// Size of an element in bytes.
     #[must_use]
     pub const fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 | Self::Bool => 1,
-            Self::F16 | Self::Bf16 | Self::I16 => 2,
-            Self::F32 | Self::I32 => 4,
-            Self::F64 | Self::I64 | Self::C64 => 8,
-            Self::C128 => 16,
-        }
+        SIZES[self as usize] as usize
     }
 
     /// The name on the command line and in reports.
@@ -104,6 +101,26 @@ impl Dtype {
         }
     }
 
+    /// The dtype of that value of `aclDataType`.
+    #[must_use]
+    pub const fn from_acl(number: i32) -> Option<Self> {
+        Some(match number {
+            0 => Self::F32,
+            1 => Self::F16,
+            2 => Self::I8,
+            3 => Self::I32,
+            4 => Self::U8,
+            6 => Self::I16,
+            9 => Self::I64,
+            11 => Self::F64,
+            12 => Self::Bool,
+            16 => Self::C64,
+            17 => Self::C128,
+            27 => Self::Bf16,
+            _ => return None,
+        })
+    }
+
     const fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
     }
@@ -142,6 +159,27 @@ mod tests {
             assert_eq!(Dtype::from_name(dtype.name()), Some(dtype));
         }
         assert_eq!(Dtype::from_name("f8"), None);
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_types() {
+        let sizes = Dtype::ALL.map(|dtype| match dtype {
+            Dtype::I8 | Dtype::U8 | Dtype::Bool => size_of::<u8>(),
+            Dtype::F16 | Dtype::Bf16 | Dtype::I16 => size_of::<u16>(),
+            Dtype::F32 | Dtype::I32 => size_of::<f32>(),
+            Dtype::F64 | Dtype::I64 => size_of::<f64>(),
+            Dtype::C64 => size_of::<[f32; 2]>(),
+            Dtype::C128 => size_of::<[f64; 2]>(),
+        });
+        assert_eq!(Dtype::ALL.map(Dtype::size), sizes);
+    }
+
+    #[test]
+    fn acl_numbers_round_trip() {
+        let known = (-1..64)
+            .filter_map(Dtype::from_acl)
+            .inspect(|dtype| assert_eq!(Dtype::from_acl(dtype.acl()), Some(*dtype)));
+        assert_eq!(known.count(), Dtype::ALL.len());
     }
 
     #[test]

@@ -129,6 +129,11 @@ impl TensorDesc {
         Ok(Self { dtype, shape: Dims::new(shape)?, strides: Dims::new(strides)? })
     }
 
+    /// Size and stride of each dimension.
+    pub(crate) fn dims(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator + Clone + '_ {
+        self.shape.as_slice().iter().copied().zip(self.strides.as_slice().iter().copied())
+    }
+
     /// Whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -141,8 +146,7 @@ impl TensorDesc {
         if self.is_empty() {
             return Some(0);
         }
-        let pairs = self.shape.as_slice().iter().zip(self.strides.as_slice());
-        let last = pairs.into_iter().try_fold(0usize, |n, (&d, &s)| n.checked_add((d - 1).checked_mul(s)?))?;
+        let last = self.dims().try_fold(0usize, |n, (d, s)| n.checked_add((d - 1).checked_mul(s)?))?;
         let span = last.checked_add(1)?;
         isize::try_from(span.checked_mul(self.dtype.size())?).ok().map(|_| span)
     }

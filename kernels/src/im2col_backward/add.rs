@@ -31,14 +31,14 @@ impl<T: Element> Kernel for Add<'_, T> {
         let sums: &mut [T::Acc] = bytemuck::try_cast_slice_mut(room).unwrap_or_default();
         let Geometry { dilation, padding, stride, columns: [lh, lw], .. } = *job.problem;
         let Windows { start, taps, steps, in_place } = job.windows;
-        let [[i0, i1], [j0, j1]] = job.tile.taps;
+        let [[i0, i1], [j0, j1]] = job.taps;
         for i in i0..i1 {
             let rows = Reached::new(block.rows, padding[0], i.wrapping_mul(dilation[0].get()), stride[0], lh);
             if rows.count == 0 {
                 continue;
             }
             // The row of the first window, in the tensor or in the tile's box.
-            let in_box = (block.rows[0] - job.tile.rows[0] + rows.cell) / stride[0];
+            let in_box = (block.rows[0] - job.rows[0] + rows.cell) / stride[0];
             let row = if in_place { rows.window } else { in_box };
             let at = start.wrapping_add(i.wrapping_mul(taps[0])).wrapping_add(row.wrapping_mul(steps[0]));
             for j in j0..j1 {
@@ -49,7 +49,7 @@ impl<T: Element> Kernel for Add<'_, T> {
                 let (cell, run) = (columns.cell / stride[1], columns.cell % stride[1]);
                 let lane = cell % <Sum<T, S>>::LANES;
                 let span = Span::new(isa, lane, lane + columns.count);
-                let in_box = (block.columns[0] - job.tile.columns[0] + columns.cell) / stride[1];
+                let in_box = (block.columns[0] - job.columns[0] + columns.cell) / stride[1];
                 // Of the first vector's first lane, which may lie in front of the row.
                 let column = if in_place { columns.window } else { in_box }.wrapping_sub(lane);
                 let rows = Rows {

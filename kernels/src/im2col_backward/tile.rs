@@ -10,7 +10,7 @@ use core::num::NonZeroUsize;
 
 use bytemuck::try_cast_slice_mut;
 use ubtile_tiling::Dtype;
-use ubtile_tiling::im2col_backward::{Geometry, Tile};
+use ubtile_tiling::im2col_backward::Geometry;
 
 use super::add::Add;
 use super::write::{Run, Write};
@@ -34,11 +34,17 @@ pub(super) struct Windows {
     pub(super) in_place: bool,
 }
 
-/// One tile.
+/// A box of cells of one plane, and what is added to them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
     pub(super) problem: &'a Geometry,
-    pub(super) tile: Tile,
+    /// Rows and columns of its cells.
+    pub(super) rows: [usize; 2],
+    pub(super) columns: [usize; 2],
+    /// Rows and columns of the kernel.
+    pub(super) taps: [[usize; 2]; 2],
+    /// Whether the output holds sums to go on with.
+    pub(super) accumulates: bool,
     pub(super) windows: Windows,
     /// Offset in `out` of the tile's first cell.
     pub(super) out_start: usize,
@@ -59,7 +65,7 @@ pub(super) struct Block {
 impl Job<'_> {
     /// Adds everything up and writes it. `room` is the buffer.
     pub(super) fn run(&self, level: Level, grad: Values<'_>, room: &mut [f64], out: &mut ValuesMut<'_>) {
-        let Tile { rows: [y0, y1], columns: [x0, x1], .. } = self.tile;
+        let ([y0, y1], [x0, x1]) = (self.rows, self.columns);
         let stride = self.problem.stride[1];
         let vectors = room.len() * if self.problem.dtype == Dtype::F64 { 1 } else { 2 } / LANES;
         // As many cells of each run as fit; with a stride beyond that, runs of one cell.
@@ -104,7 +110,7 @@ impl Job<'_> {
 
     /// Where the sums begin: at +0.0, or where the tile before this one left them.
     fn begin(&self, block: Block, room: &mut [f64], out: &ValuesMut<'_>) {
-        if !self.tile.accumulates {
+        if !self.accumulates {
             let sums = (block.rows[1] - block.rows[0]).saturating_mul(block.pitches[0]);
             let used = if self.problem.dtype == Dtype::F64 { sums } else { sums.div_ceil(2) };
             // The bits of two f32 of +0.0 are those of one f64.
@@ -126,8 +132,8 @@ impl Job<'_> {
         let stride = self.problem.stride[1];
         (y0..y1).flat_map(move |y| {
             (0..stride.get().min(x1 - x0)).map(move |first| {
-                let row = (y - job.tile.rows[0]).wrapping_mul(job.out_strides[0]);
-                let column = (x0 + first - job.tile.columns[0]).wrapping_mul(job.out_strides[1]);
+                let row = (y - job.rows[0]).wrapping_mul(job.out_strides[0]);
+                let column = (x0 + first - job.columns[0]).wrapping_mul(job.out_strides[1]);
                 let run = Run {
                     at: job.out_start.wrapping_add(row).wrapping_add(column),
                     step: job.out_strides[1].wrapping_mul(stride.get()),

@@ -5,10 +5,11 @@ use core::ops::Range;
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
 use super::line::{Line, Source};
-use super::place::{Place, Planes};
+use super::place::Place;
 use super::rows::{self, Runs};
 use crate::element::Element;
-use crate::level::{Kernel, Level, VECTORS};
+use crate::level::{Kernel, Level};
+use crate::part::Planes;
 use crate::simd::Isa;
 
 /// Rows to make, with all of `grad_output` that folds into them at hand.
@@ -30,7 +31,7 @@ pub(super) struct Fold<'a, T> {
 impl<T: Element> Fold<'_, T> {
     /// Makes them.
     pub(super) fn run(self, level: Level) {
-        if VECTORS && self.from.step() == self.parts && self.to.step() == self.parts {
+        if !level.is_scalar() && self.from.step() == self.parts && self.to.step() == self.parts {
             level.dispatch(Lines(self));
         } else {
             self.cells();

@@ -1,7 +1,6 @@
-//! Where the cells of a box lie in memory, and its rows plane by plane.
+//! Where the cells of a box lie in memory.
 
 use core::num::NonZeroUsize;
-use core::ops::Range;
 
 /// The offsets of the cells of some planes in a slice of scalars. They wrap: a box need not hold the first cell of a plane.
 #[derive(Clone, Copy, Debug)]
@@ -50,39 +49,5 @@ impl Place {
     #[inline(always)]
     pub(super) fn step(&self) -> usize {
         self.strides[3]
-    }
-}
-
-/// Runs of rows, each of one plane.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Planes {
-    height: NonZeroUsize,
-    plane: usize,
-    row: usize,
-    left: usize,
-}
-
-impl Planes {
-    /// Those of the rows from the first to one past the last, counted over all planes of so many rows.
-    pub(super) fn new(height: usize, rows: Range<usize>) -> Self {
-        let height = NonZeroUsize::new(height).unwrap_or(NonZeroUsize::MIN);
-        Self { height, plane: rows.start / height, row: rows.start % height, left: rows.len() }
-    }
-}
-
-impl Iterator for Planes {
-    /// The plane, the first of its rows and one past the last.
-    type Item = (usize, [usize; 2]);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        let end = self.height.get().min(self.row.wrapping_add(self.left));
-        let run = (self.plane, [self.row, end]);
-        self.left = self.left.wrapping_sub(end.wrapping_sub(self.row));
-        (self.plane, self.row) = (self.plane.wrapping_add(1), 0);
-        Some(run)
     }
 }

@@ -122,14 +122,14 @@ impl Problem {
     /// A tensor that this problem reads or writes; a gradient that the output mask leaves out is none of them.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {
-        let image = [self.n, self.c, self.hi, self.wi];
-        let points = [self.n, self.ho, self.wo, 2];
+        let image = &[self.n, self.c, self.hi, self.wi];
+        let points = &[self.n, self.ho, self.wo, 2];
         let (output, shape, strides) = match tensor {
-            Tensor::GradOutput => (false, [self.n, self.c, self.ho, self.wo], self.grad_output_strides),
-            Tensor::Input => (false, image, self.input_strides),
-            Tensor::Grid => (false, points, self.grid_strides),
-            Tensor::InputGrad if self.want_input_grad => (true, image, self.input_grad_strides),
-            Tensor::GridGrad if self.want_grid_grad => (true, points, self.grid_grad_strides),
+            Tensor::GradOutput => (false, &[self.n, self.c, self.ho, self.wo], &self.grad_output_strides),
+            Tensor::Input => (false, image, &self.input_strides),
+            Tensor::Grid => (false, points, &self.grid_strides),
+            Tensor::InputGrad if self.want_input_grad => (true, image, &self.input_grad_strides),
+            Tensor::GridGrad if self.want_grid_grad => (true, points, &self.grid_grad_strides),
             _ => return None,
         };
         TensorSlot::new(tensor, output, self.dtype, shape, strides)
@@ -232,9 +232,9 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
         want_grid_grad,
         grad_output_strides,
         input_strides,
-        grid_strides: grid.padded::<4>().1,
-        input_grad_strides: input_grad.padded::<4>().1,
-        grid_grad_strides: grid_grad.padded::<4>().1,
+        grid_strides: grid.padded().1,
+        input_grad_strides: input_grad.padded().1,
+        grid_grad_strides: grid_grad.padded().1,
     }))
 }
 

@@ -87,10 +87,10 @@ impl Problem {
         match tensor {
             Tensor::GradOutput => {
                 let shape = [self.n, rows, lh.saturating_mul(lw)];
-                TensorSlot::new(tensor, false, self.dtype, shape, self.grad_output_strides)
+                TensorSlot::new(tensor, false, self.dtype, &shape, &self.grad_output_strides)
             }
             Tensor::Out => {
-                TensorSlot::new(tensor, true, self.out_dtype, [self.n, self.c, self.h, self.w], self.out_strides)
+                TensorSlot::new(tensor, true, self.out_dtype, &[self.n, self.c, self.h, self.w], &self.out_strides)
             }
             _ => None,
         }
@@ -178,6 +178,7 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
     out.writable()?;
 
     let ([n, c, h, w], out_strides) = out.padded();
+    let (_, [_, grad_output_strides @ ..]) = grad_output.padded();
     Ok(Problem(Geometry {
         dtype: desc.grad_output.dtype,
         out_dtype: desc.out.dtype,
@@ -190,7 +191,7 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
         padding: each(Attribute::Padding, padding, |value| isize::try_from(value).ok().map(isize::unsigned_abs))?,
         stride: positive(Attribute::Stride, stride)?,
         columns: [lh, lw],
-        grad_output_strides: grad_output.padded::<3>().1,
+        grad_output_strides,
         out_strides,
     }))
 }
@@ -233,13 +234,14 @@ impl Axis {
         };
         let reach = kernel.saturating_sub(1).checked_mul(dilation);
         let room = reach.and_then(|reach| padded.checked_sub(reach)?.checked_sub(1));
-        let room = room.ok_or(too_large(Attribute::Dilation, dilation))?;
-        // The same quotient in two forms, of which each cannot overflow where it is used.
-        let windows = if room < 0 {
-            room.saturating_add(stride).checked_div(stride).unwrap_or(0)
-        } else {
-            room.checked_div(stride).unwrap_or(0).saturating_add(1)
+        let room = room.and_then(|room| isize::try_from(room).ok()).ok_or(too_large(Attribute::Dilation, dilation))?;
+        // The same quotient in two forms, of which each cannot overflow where it is used. A stride beyond `isize` is larger than
+        // all there is.
+        let windows = match isize::try_from(stride) {
+            Ok(stride) if room < 0 => room.saturating_add(stride).checked_div(stride).unwrap_or(0),
+            Ok(stride) => room.checked_div(stride).unwrap_or(0).saturating_add(1),
+            Err(_) => isize::from(room >= 0),
         };
-        usize::try_from(windows).map_err(|_| ContractError::Windows { axis, got: windows })
+        usize::try_from(windows).map_err(|_| ContractError::Windows { axis, got: windows as i64 })
     }
 }

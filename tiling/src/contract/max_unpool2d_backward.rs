@@ -82,12 +82,12 @@ impl Problem {
     /// A tensor that this problem reads or writes. `self` is none of them.
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {
-        let pooled = [self.n, self.c, self.h, self.w];
-        let unpooled = [self.n, self.c, self.out_h, self.out_w];
+        let pooled = &[self.n, self.c, self.h, self.w];
+        let unpooled = &[self.n, self.c, self.out_h, self.out_w];
         let (output, dtype, shape, strides) = match tensor {
-            Tensor::GradOutput => (false, self.dtype, unpooled, self.grad_output_strides),
-            Tensor::Indices => (false, self.index_dtype, pooled, self.indices_strides),
-            Tensor::Out => (true, self.out_dtype, pooled, self.out_strides),
+            Tensor::GradOutput => (false, self.dtype, unpooled, &self.grad_output_strides),
+            Tensor::Indices => (false, self.index_dtype, pooled, &self.indices_strides),
+            Tensor::Out => (true, self.out_dtype, pooled, &self.out_strides),
             _ => return None,
         };
         TensorSlot::new(tensor, output, dtype, shape, strides)
@@ -206,7 +206,7 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
         out_h,
         out_w,
         grad_output_strides,
-        indices_strides: indices.padded::<4>().1,
+        indices_strides: indices.padded().1,
         out_strides,
     }))
 }

@@ -73,8 +73,8 @@ impl Problem {
     #[must_use]
     pub fn slot(&self, tensor: Tensor) -> Option<TensorSlot> {
         let (output, shape, strides) = match tensor {
-            Tensor::GradOutput => (false, [self.n, self.c, self.padded_h, self.padded_w], self.grad_output_strides),
-            Tensor::GradInput => (true, [self.n, self.c, self.h, self.w], self.grad_input_strides),
+            Tensor::GradOutput => (false, &[self.n, self.c, self.padded_h, self.padded_w], &self.grad_output_strides),
+            Tensor::GradInput => (true, &[self.n, self.c, self.h, self.w], &self.grad_input_strides),
             _ => return None,
         };
         TensorSlot::new(tensor, output, self.dtype, shape, strides)

@@ -112,10 +112,11 @@ impl<'a> Named<'a> {
         if got != want {
             return Err(ContractError::StrideRank { tensor, got, want });
         }
-        let sizes = || self.desc.shape.as_slice().iter().map(|&size| size.max(1));
-        let numel = sizes().fold(1usize, usize::saturating_mul);
-        let reach = sizes().zip(self.desc.strides.as_slice()).map(|(size, &stride)| stride.saturating_mul(size - 1));
-        let span = reach.fold(1usize, usize::saturating_add);
+        let (mut numel, mut span) = (1usize, 1usize);
+        for (size, stride) in self.desc.dims() {
+            numel = numel.saturating_mul(size.max(1));
+            span = span.saturating_add(stride.saturating_mul(size.saturating_sub(1)));
+        }
         let bytes = numel.max(span).saturating_mul(self.desc.dtype.size());
         if isize::try_from(bytes).is_err() { Err(ContractError::TooLarge { tensor }) } else { Ok(()) }
     }
@@ -126,25 +127,29 @@ impl<'a> Named<'a> {
         if self.desc.is_empty() {
             return Ok(());
         }
-        let dims = || {
-            let pairs = self.desc.shape.as_slice().iter().zip(self.desc.strides.as_slice());
-            pairs.enumerate().filter(|(_, (size, _))| **size > 1).map(|(dim, (&size, &stride))| (stride, dim, size))
-        };
-        let least = |stride: usize, dim: usize| {
-            let inner = dims().filter(|&(s, d, _)| (s, d) < (stride, dim));
-            inner.fold(1usize, |n, (s, _, size)| n.saturating_add(s.saturating_mul(size - 1)))
-        };
-        // The innermost culprit: the dimensions outside it may only suffer from it.
-        match dims().filter(|&(stride, dim, _)| stride < least(stride, dim)).min() {
-            Some((got, dim, _)) => Err(ContractError::Overlap { tensor: self.tensor, dim, got, want: least(got, dim) }),
+        let mut culprit: Option<(usize, usize, usize)> = None;
+        for (dim, (size, got)) in self.desc.dims().enumerate() {
+            let mut want = 1usize;
+            for (d, (size, stride)) in self.desc.dims().enumerate() {
+                if (stride, d) < (got, dim) {
+                    want = want.saturating_add(stride.saturating_mul(size.saturating_sub(1)));
+                }
+            }
+            // The innermost culprit: the dimensions outside it may only suffer from it.
+            if size > 1 && got < want && culprit.is_none_or(|(least, _, _)| got < least) {
+                culprit = Some((got, dim, want));
+            }
+        }
+        match culprit {
+            Some((got, dim, want)) => Err(ContractError::Overlap { tensor: self.tensor, dim, got, want }),
             None => Ok(()),
         }
     }
 
-    /// Shape with leading dimensions of size 1 up to `N`, and its strides. Dimensions of size 1 get the stride that lets
+    /// Shape with leading dimensions of size 1 up to four, and its strides. Dimensions of size 1 get the stride that lets
     /// them merge with the one inside, so that a contiguous tensor always shows contiguous strides.
-    pub(crate) fn padded<const N: usize>(self) -> ([usize; N], [usize; N]) {
-        let (mut shape, mut strides) = ([1; N], [0; N]);
+    pub(crate) fn padded(self) -> ([usize; 4], [usize; 4]) {
+        let (mut shape, mut strides) = ([1; 4], [0; 4]);
         for (to, &from) in shape.iter_mut().rev().zip(self.desc.shape.as_slice().iter().rev()) {
             *to = from;
         }

@@ -22,14 +22,8 @@ pub struct TensorSlot {
 }
 
 impl TensorSlot {
-    pub(crate) fn new<const N: usize>(
-        tensor: Tensor,
-        output: bool,
-        dtype: Dtype,
-        shape: [usize; N],
-        strides: [usize; N],
-    ) -> Option<Self> {
-        let desc = TensorDesc::strided(dtype, &shape, &strides).ok()?;
+    pub(crate) fn new(tensor: Tensor, output: bool, dtype: Dtype, shape: &[usize], strides: &[usize]) -> Option<Self> {
+        let desc = TensorDesc::strided(dtype, shape, strides).ok()?;
         // The check has bounded every span; were there a larger one, no buffer would be long enough.
         let span = desc.span().unwrap_or(usize::MAX);
         Some(Self { tensor, dtype, shape: desc.shape, strides: desc.strides, span, output })

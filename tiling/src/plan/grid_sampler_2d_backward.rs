@@ -26,8 +26,8 @@ use crate::grid_sampler_2d_backward::{Interpolation, Problem};
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
 pub use layout::{Scratch, ShareWorkspace};
-pub use route::{Route, Window};
 use route::{HALVES, VECTOR_ROUTES, is_half};
+pub use route::{Route, Window};
 use tiles::Tiles;
 pub use work::{ShareRange, Work};
 

@@ -192,8 +192,9 @@ impl Plan {
         Units::new(shape, self.problem.out_strides, 4).in_blocks(block)
     }
 
-    /// Elements of `out`, counted over `[N, C, H, W]`, that a share makes.
-    fn share_elements(&self, phase: usize, share: usize) -> Range<usize> {
+    /// Elements of `out`, counted over `[N, C, H, W]`, that a share makes; nothing for a share that is not.
+    #[must_use]
+    pub fn share_elements(&self, phase: usize, share: usize) -> Range<usize> {
         let shares = at_least_1(self.common.block_dim);
         if phase != self.copies.count() || share >= shares.get() {
             return 0..0;

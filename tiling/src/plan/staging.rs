@@ -186,7 +186,7 @@ mod tests {
     /// A `grad_output` and an `input` of these strides.
     fn slot(strides: [usize; 4]) -> impl Fn(Tensor) -> Option<TensorSlot> + Clone {
         move |tensor| match tensor {
-            Tensor::GradOutput | Tensor::Input => TensorSlot::new(tensor, false, Dtype::F32, SHAPE, strides),
+            Tensor::GradOutput | Tensor::Input => TensorSlot::new(tensor, false, Dtype::F32, &SHAPE, &strides),
             _ => None,
         }
     }

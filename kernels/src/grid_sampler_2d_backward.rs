@@ -180,7 +180,7 @@ pub fn run_share(
     let size = plan.sums_dtype().size();
     for (bytes, part) in [(&*memory.scratch, parts.scratch), (&*memory.write, parts.write), (memory.read, parts.read)] {
         // Memory at a wrong address is as good as none.
-        let got = if part.is_empty() || bytes.as_ptr().align_offset(size) == 0 { bytes.len() } else { 0 };
+        let got = if part.is_empty() || bytes.as_ptr().addr().is_multiple_of(size) { bytes.len() } else { 0 };
         if got < part.len() {
             return Err(RunError::Workspace { got, want: part.len() });
         }

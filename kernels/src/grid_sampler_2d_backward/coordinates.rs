@@ -165,7 +165,7 @@ fn fold<S: Isa, A: Real>(isa: S, distance: A::V<S>, span: A, finite: A::V<S>) ->
     let mut lanes = [A::default(); 8];
     distance.store(&mut lanes);
     for lane in lanes.iter_mut().take(A::V::<S>::LANES) {
-        if *lane - *lane == A::default() {
+        if *lane * A::default() == A::default() {
             *lane = remainder(*lane, span);
         }
     }

@@ -36,10 +36,10 @@ pub(crate) unsafe fn plan<T: Operator>(
     tiling: *mut T,
     workspace_bytes: *mut usize,
 ) -> Outcome {
+    // SAFETY: the caller's promise. Not a `Recipe`: a copy of the description would take stack.
+    let (desc, target, options) = unsafe { (read(desc)?, read(target)?.spec(), given(options)?.spec()) };
     // SAFETY: the caller's promise.
-    let Recipe { desc, target, options } = unsafe { recipe(desc, target, options) }?;
-    // SAFETY: the caller's promise.
-    unsafe { publish(tiling, workspace_bytes, || T::make(&desc, &target.spec(), &options.spec())) }
+    unsafe { publish(tiling, workspace_bytes, || T::make(desc, &target, &options)) }
 }
 
 /// # Safety
@@ -137,10 +137,16 @@ pub(crate) fn copy_share(staging: &Staging, share: usize) -> Range<usize> {
 /// The pointers are NULL or valid.
 unsafe fn recipe<D: Copy>(desc: *const D, target: *const Target, options: *const Options) -> Result<Recipe<D>, Status> {
     // SAFETY: the caller's promise.
-    let (desc, target) = unsafe { (*read(desc)?, *read(target)?) };
+    Ok(unsafe { Recipe { desc: *read(desc)?, target: *read(target)?, options: given(options)? } })
+}
+
+/// The options, which may be left out.
+///
+/// # Safety
+/// The pointer is NULL or valid.
+unsafe fn given(options: *const Options) -> Result<Options, Status> {
     // SAFETY: the caller's promise.
-    let options = if options.is_null() { Options::NONE } else { *unsafe { read(options) }? };
-    Ok(Recipe { desc, target, options })
+    if options.is_null() { Ok(Options::NONE) } else { unsafe { read(options) }.copied() }
 }
 
 /// # Safety

@@ -147,13 +147,22 @@ pub(crate) fn of_run(error: ubtile_kernels::RunError) -> Status {
 
 impl Tensor {
     /// As the contract reads it.
-    pub(crate) fn desc(&self) -> Result<TensorDesc, Status> {
+    fn desc(&self) -> Result<TensorDesc, Status> {
         let dtype = dtype(self.dtype)?;
         let rank = usize::try_from(self.rank).unwrap_or(usize::MAX);
         let (shape, strides) = (self.shape.get(..rank), self.strides.get(..rank));
         let (Some(shape), Some(strides)) = (shape, strides) else { return Err(Status::ParamInvalid) };
         TensorDesc::strided(dtype, shape, strides).map_err(|_| Status::ParamInvalid)
     }
+}
+
+/// Tensors as the contract reads them.
+pub(crate) fn descs<const N: usize>(tensors: [&Tensor; N]) -> Result<[TensorDesc; N], Status> {
+    let mut descs = [TensorDesc { dtype: Dtype::F32, shape: Dims::NONE, strides: Dims::NONE }; N];
+    for (desc, tensor) in descs.iter_mut().zip(tensors) {
+        *desc = tensor.desc()?;
+    }
+    Ok(descs)
 }
 
 fn dtype(number: i32) -> Result<Dtype, Status> {

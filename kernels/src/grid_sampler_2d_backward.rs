@@ -26,7 +26,7 @@ mod stored;
 mod tile;
 
 use half::{bf16, f16};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Tile};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Tile, Work};
 use ubtile_tiling::{Dtype, Operator, Staging, Tensor};
 
 use self::share::Share;
@@ -55,6 +55,10 @@ impl<'a> Inputs<'a> {
     /// The one that a plan copies.
     fn of(&mut self, staging: &Staging) -> &mut Values<'a> {
         if staging.slot.tensor == Tensor::Input { &mut self.input } else { &mut self.grad_output }
+    }
+
+    fn named(&self) -> [(Tensor, Values<'a>); 3] {
+        [(Tensor::GradOutput, self.grad_output), (Tensor::Input, self.input), (Tensor::Grid, self.grid)]
     }
 }
 
@@ -90,7 +94,16 @@ pub fn run(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    run_parallel(plan, level, &Serial, inputs, outputs, workspace)
+    with_copies(plan, &Serial, inputs, outputs, workspace, |plan, inputs, outputs, aligned| {
+        match plan.problem().dtype {
+            Dtype::F16 if F16 => whole::<f16>(plan, level, inputs, outputs, aligned),
+            Dtype::Bf16 if BF16 => whole::<bf16>(plan, level, inputs, outputs, aligned),
+            Dtype::F32 if F32 => whole::<f32>(plan, level, inputs, outputs, aligned),
+            Dtype::F64 if F64 => whole::<f64>(plan, level, inputs, outputs, aligned),
+            // The contract has no other, and what is not built has been refused.
+            _ => {}
+        }
+    })
 }
 
 /// Computes a problem, the shares of each phase handed to `parallel`. The workspace may start at any address.
@@ -105,14 +118,33 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    check_inputs(plan, &inputs)?;
-    let p = plan.problem();
-    if p.want_input_grad {
-        outputs.input_grad.as_values().check(p.slot(Tensor::InputGrad))?;
-    }
-    if p.want_grid_grad {
-        outputs.grid_grad.as_values().check(p.slot(Tensor::GridGrad))?;
-    }
+    with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, outputs, aligned| {
+        match plan.problem().dtype {
+            Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::F32 if F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::F64 if F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
+            // As above.
+            _ => {}
+        }
+    })
+}
+
+/// Checks the buffers, makes the copies that the plan has, and calls `then` with what is to be computed on: a plan, inputs,
+/// outputs, and the aligned workspace behind the copies.
+fn with_copies<'a>(
+    plan: &Plan,
+    parallel: &impl Parallel,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'_>,
+    workspace: &'a mut [u8],
+    then: impl FnOnce(&Plan, Inputs<'a>, Outputs<'_>, &mut [u8]),
+) -> Result<(), RunError> {
+    check_built(plan)?;
+    let (input_grad, grid_grad) = (outputs.input_grad.as_values(), outputs.grid_grad.as_values());
+    let outputs_named = [(Tensor::InputGrad, input_grad), (Tensor::GridGrad, grid_grad)];
+    check(plan, &inputs.named())?;
+    check(plan, &outputs_named)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
         Feature::Copies.need(Operator::GridSampler2dBackward)?;
@@ -121,14 +153,7 @@ pub fn run_parallel(
     }
     let on_copies = regions.used.then(|| plan.on_copies());
     let (aligned, plan) = (regions.rest(), on_copies.as_ref().unwrap_or(plan));
-    match plan.problem().dtype {
-        Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::F32 if F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
-        Dtype::F64 if F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
-        // The contract has no other, and what is not built has been refused.
-        _ => {}
-    }
+    then(plan, inputs, outputs, aligned);
     Ok(())
 }
 
@@ -170,7 +195,8 @@ pub fn run_share(
     let on_copies = (copies > 0).then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
     let (p, range, parts) = (plan.problem(), plan.share_range(phase, share), plan.share_workspace(phase, share));
-    check_inputs(plan, &inputs)?;
+    check_built(plan)?;
+    check(plan, &inputs.named())?;
     if p.want_input_grad {
         outputs.input_grad.as_values().check_box(Tensor::InputGrad, p.dtype, range.input_grad.len())?;
     }
@@ -231,11 +257,9 @@ pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) ->
     }
 }
 
-fn check_inputs(plan: &Plan, inputs: &Inputs<'_>) -> Result<(), RunError> {
-    check_built(plan)?;
-    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
-    inputs.input.check(plan.problem().slot(Tensor::Input))?;
-    inputs.grid.check(plan.problem().slot(Tensor::Grid))
+/// Checks buffers; a gradient that is not wanted may be anything.
+fn check(plan: &Plan, buffers: &[(Tensor, Values<'_>)]) -> Result<(), RunError> {
+    buffers.iter().try_for_each(|(tensor, values)| values.check(plan.problem().slot(*tensor)))
 }
 
 /// Whether this build has what the plan needs.
@@ -254,6 +278,25 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
 fn sources<'a, T: Stored>(plan: &'a Plan, level: Level, inputs: &Inputs<'a>) -> Sources<'a, T> {
     let (grad_output, input, grid) = (T::read(inputs.grad_output), T::read(inputs.input), T::read(inputs.grid));
     Sources { plan, level, grad_output, input, grid }
+}
+
+/// All of it, without shares where a plan needs none.
+fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outputs<'_>, workspace: &mut [u8]) {
+    let work = match plan.route() {
+        Route::Zero => Work::Zero,
+        Route::Direct(_) => Work::Direct { images: 0..plan.problem().n },
+        _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
+    };
+    T::run(Share {
+        sources: sources::<T>(plan, level, &inputs),
+        work,
+        input_grad: T::write(outputs.input_grad),
+        grid_grad: T::write(outputs.grid_grad),
+        range: ShareRange::default(),
+        scratch: workspace.get_mut(..plan.scratch().bytes()).unwrap_or(&mut []),
+        write: &mut [],
+        read: &[],
+    });
 }
 
 fn typed<T: Stored>(

@@ -6,6 +6,9 @@ use ubtile_tiling::{Dtype, Tensor, TensorSlot};
 use crate::RunError;
 use crate::built::{BF16, COMPLEX, F16, F32, F64, INTEGER};
 
+/// Indices are I32 or I64.
+const INDICES: bool = INTEGER || cfg!(feature = "max-unpool2d-backward");
+
 /// Sums of short types are F32.
 const SINGLE: bool = F32 || F16 || BF16;
 
@@ -84,8 +87,8 @@ impl<'a> Values<'a> {
             Dtype::I8 if INTEGER => Self::I8(cast(bytes)?),
             Dtype::U8 if INTEGER => Self::U8(bytes),
             Dtype::I16 if INTEGER => Self::I16(cast(bytes)?),
-            Dtype::I32 => Self::I32(cast(bytes)?),
-            Dtype::I64 => Self::I64(cast(bytes)?),
+            Dtype::I32 if INDICES => Self::I32(cast(bytes)?),
+            Dtype::I64 if INDICES => Self::I64(cast(bytes)?),
             Dtype::Bool if INTEGER => Self::Bool(bytes),
             Dtype::C64 if COMPLEX => Self::C64(cast(bytes)?),
             Dtype::C128 if COMPLEX => Self::C128(cast(bytes)?),
@@ -190,8 +193,8 @@ impl<'a> ValuesMut<'a> {
             Dtype::I8 if INTEGER => Self::I8(cast(bytes)?),
             Dtype::U8 if INTEGER => Self::U8(bytes),
             Dtype::I16 if INTEGER => Self::I16(cast(bytes)?),
-            Dtype::I32 => Self::I32(cast(bytes)?),
-            Dtype::I64 => Self::I64(cast(bytes)?),
+            Dtype::I32 if INDICES => Self::I32(cast(bytes)?),
+            Dtype::I64 if INDICES => Self::I64(cast(bytes)?),
             Dtype::Bool if INTEGER => Self::Bool(bytes),
             Dtype::C64 if COMPLEX => Self::C64(cast(bytes)?),
             Dtype::C128 if COMPLEX => Self::C128(cast(bytes)?),

@@ -286,10 +286,10 @@ pub enum PlanError {
         /// Those that they have.
         names: &'static [&'static str],
     },
-    /// A dtype that this build does not plan for: its feature is left out.
+    /// A plan that needs a feature of this crate that the build left out.
     NotBuilt {
-        /// The dtype.
-        dtype: Dtype,
+        /// Its name in `Cargo.toml`.
+        feature: &'static str,
     },
     /// Sizes beyond what `isize` counts.
     TooLarge,
@@ -322,7 +322,7 @@ impl fmt::Display for PlanError {
                 write!(f, "tiles of {operator} have the sizes {}", names.first().unwrap_or(&""))?;
                 names.iter().skip(1).try_for_each(|name| write!(f, ", {name}"))
             }
-            Self::NotBuilt { dtype } => write!(f, "plans for {dtype} are left out of this build"),
+            Self::NotBuilt { feature } => write!(f, "the planner was built without the feature {feature}"),
             Self::TooLarge => f.write_str("the sizes of the plan do not fit this machine's address space"),
         }
     }

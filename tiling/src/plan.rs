@@ -137,9 +137,15 @@ impl Phase {
 /// Cores of a plan at most: shares may be tried one number after the other, and a damaged description may ask for any.
 const MOST_CORES: usize = 1 << 16;
 
+/// Whether this build plans for machines whose copies take whole blocks.
+const WHOLE_BLOCKS: bool = cfg!(feature = "whole-blocks");
+
 impl Common {
     /// The target with the options applied, and its numbers made sensible.
-    pub(crate) fn new(target: &TargetSpec, options: &crate::PlanOptions) -> Self {
+    pub(crate) fn new(target: &TargetSpec, options: &crate::PlanOptions) -> Result<Self, PlanError> {
+        if !WHOLE_BLOCKS && !target.capabilities.unaligned_copy {
+            return Err(PlanError::NotBuilt { feature: "whole-blocks" });
+        }
         let target = TargetSpec {
             cores: target.cores.clamp(1, MOST_CORES),
             local_bytes: options.local_bytes.unwrap_or(target.local_bytes),
@@ -147,7 +153,7 @@ impl Common {
             vector_bytes: target.vector_bytes.max(1),
             ..*target
         };
-        Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY }
+        Ok(Self { target, options: *options, block_dim: 1, workspace: Workspace::EMPTY })
     }
 
     /// Which inputs are copied by an operator whose only intermediates are such copies; they get their regions. `pays` says for
@@ -206,17 +212,22 @@ impl Common {
         Ok(got)
     }
 
+    /// Whether copies may begin and end inside of a block.
+    fn copies_anywhere(&self) -> bool {
+        !WHOLE_BLOCKS || self.target.capabilities.unaligned_copy
+    }
+
     /// Bytes of a local box's row that comes from or goes to global memory. Where copies take whole blocks alone it may begin
     /// inside of one, which costs one more.
     pub(crate) fn row_bytes(&self, elements: usize, size: usize) -> Option<usize> {
         let block = self.target.block_bytes;
-        let more = if self.target.capabilities.unaligned_copy || elements == 0 { 0 } else { block };
+        let more = if self.copies_anywhere() || elements == 0 { 0 } else { block };
         shares::buffer_bytes(elements, size, block)?.checked_add(more)
     }
 
     /// Elements of an output of which no two shares may write any: a block where copies take whole blocks alone.
     pub(crate) fn copy_elements(&self, size: usize) -> NonZeroUsize {
-        let block = if self.target.capabilities.unaligned_copy { 1 } else { self.target.block_bytes / size.max(1) };
+        let block = if self.copies_anywhere() { 1 } else { self.target.block_bytes / size.max(1) };
         shares::at_least_1(block)
     }
 

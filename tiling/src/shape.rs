@@ -30,6 +30,9 @@ impl fmt::Display for TooManyDims {
 impl core::error::Error for TooManyDims {}
 
 impl Dims {
+    /// None: the shape of a scalar.
+    pub const NONE: Self = Self { rank: 0, len: [0; MAX_RANK] };
+
     /// Sizes from a slice.
     ///
     /// # Errors

@@ -3,8 +3,9 @@
 /// Alignment of every region in bytes: a cache line.
 pub const ALIGN: usize = 64;
 
-/// The most intermediates that a plan has.
-const MAX_REGIONS: usize = 6;
+/// The most intermediates that a plan has: none in a build without all that takes any, whose plans are shorter for it.
+const MAX_REGIONS: usize =
+    if cfg!(any(feature = "copies", feature = "channels-last", feature = "halves")) { 6 } else { 0 };
 
 /// An intermediate that lives from one phase to another. Regions whose lifetimes do not meet may share bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
 use crate::held::{self, Held};
 use crate::operator::Operator;
 use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
-use crate::types::{Input, Output, Tensor, of_contract, of_plan};
+use crate::types::{Input, Output, Tensor, descs, of_contract, of_plan};
 
 /// Bytes of a stored plan.
 pub const UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES: usize = 840;
@@ -74,12 +74,14 @@ pub struct GridSamplerDesc {
 
 impl GridSamplerDesc {
     fn desc(&self) -> Result<Desc<'_>, Status> {
+        let [grad_output, input, grid, input_grad, grid_grad] =
+            descs([&self.grad_output, &self.input, &self.grid, &self.input_grad, &self.grid_grad])?;
         Ok(Desc {
-            grad_output: self.grad_output.desc()?,
-            input: self.input.desc()?,
-            grid: self.grid.desc()?,
-            input_grad: self.input_grad.desc()?,
-            grid_grad: self.grid_grad.desc()?,
+            grad_output,
+            input,
+            grid,
+            input_grad,
+            grid_grad,
             interpolation: self.interpolation,
             padding_mode: self.padding_mode,
             align_corners: self.align_corners,

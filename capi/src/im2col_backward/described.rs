@@ -6,7 +6,7 @@ use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
 use crate::held::{self, Held};
 use crate::operator::Operator;
 use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
-use crate::types::{Input, Output, Tensor, of_contract, of_plan};
+use crate::types::{Input, Output, Tensor, descs, of_contract, of_plan};
 
 /// Bytes of a stored plan.
 pub const UBTILE_IM2COL_BACKWARD_STORED_BYTES: usize = 448;
@@ -71,9 +71,10 @@ pub struct Im2colDesc {
 
 impl Im2colDesc {
     fn desc(&self) -> Result<Desc<'_>, Status> {
+        let [grad_output, out] = descs([&self.grad_output, &self.out])?;
         Ok(Desc {
-            grad_output: self.grad_output.desc()?,
-            out: self.out.desc()?,
+            grad_output,
+            out,
             input_size: &self.input_size,
             kernel_size: &self.kernel_size,
             dilation: &self.dilation,

@@ -6,7 +6,7 @@ use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
 use crate::held::{self, Held};
 use crate::operator::Operator;
 use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
-use crate::types::{Input, Output, Tensor, of_contract, of_plan};
+use crate::types::{Input, Output, Tensor, descs, of_contract, of_plan};
 
 /// Bytes of a stored plan.
 pub const UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES: usize = 672;
@@ -66,13 +66,9 @@ pub struct MaxUnpoolDesc {
 
 impl MaxUnpoolDesc {
     fn desc(&self) -> Result<Desc<'_>, Status> {
-        Ok(Desc {
-            grad_output: self.grad_output.desc()?,
-            self_tensor: self.self_tensor.desc()?,
-            indices: self.indices.desc()?,
-            out: self.out.desc()?,
-            output_size: &self.output_size,
-        })
+        let [grad_output, self_tensor, indices, out] =
+            descs([&self.grad_output, &self.self_tensor, &self.indices, &self.out])?;
+        Ok(Desc { grad_output, self_tensor, indices, out, output_size: &self.output_size })
     }
 }
 

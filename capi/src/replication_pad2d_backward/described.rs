@@ -6,7 +6,7 @@ use ubtile_tiling::{Edition, Phase, PlanOptions, Status, TargetSpec};
 use crate::held::{self, Held};
 use crate::operator::Operator;
 use crate::stored::{Described, Digest, TENSOR_WORDS, Words, stored_bytes};
-use crate::types::{Input, Output, Tensor, of_contract, of_plan};
+use crate::types::{Input, Output, Tensor, descs, of_contract, of_plan};
 
 /// Bytes of a stored plan.
 pub const UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES: usize = 544;
@@ -65,12 +65,8 @@ pub struct ReplicationPadDesc {
 
 impl ReplicationPadDesc {
     fn desc(&self) -> Result<Desc<'_>, Status> {
-        Ok(Desc {
-            grad_output: self.grad_output.desc()?,
-            self_tensor: self.self_tensor.desc()?,
-            grad_input: self.grad_input.desc()?,
-            padding: &self.padding,
-        })
+        let [grad_output, self_tensor, grad_input] = descs([&self.grad_output, &self.self_tensor, &self.grad_input])?;
+        Ok(Desc { grad_output, self_tensor, grad_input, padding: &self.padding })
     }
 }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use ubtile_tiling::grid_sampler_2d_backward::CHANNEL_BLOCK;
 
 use super::bicubic::Bicubic;
-use super::cells::{ABSENT, Axes, CHUNK, Window, any_present};
+use super::cells::{ABSENT, Axes, CHUNK, Cells, Window, any_present};
 use super::gradient::{four_pixels, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
@@ -42,26 +42,45 @@ pub(crate) struct PixelSums<'a, A> {
 }
 
 impl<T: Element> Direct<'_, T> {
-    /// Gives `grid_grad` the gradients of `points`, which are 0 where they do not depend on the image.
-    pub(crate) fn gradients(&self, points: Range<usize>, reads: bool, grid_grad: &mut GridGrad<'_, T>) {
-        for first in points.clone().step_by(CHUNK) {
+    /// Visits `points`: gives `grid_grad` their gradients, which are 0 where they do not depend on the image (not `reads`), and
+    /// adds to `sums` what they mix.
+    pub(crate) fn visit(
+        &self,
+        points: Range<usize>,
+        reads: bool,
+        mut grid_grad: Option<&mut GridGrad<'_, T>>,
+        mut sums: Option<&mut PixelSums<'_, T::Acc>>,
+    ) {
+        let mut first = points.start;
+        while first < points.end {
             let cells = self.axes.cells(self.level, &self.grid, first, points.end.wrapping_sub(first).min(CHUNK));
-            let mut sums = [[T::Acc::default(); CHUNK]; 2];
-            let [sums_x, sums_y] = &mut sums;
-            let mut corners = [[ABSENT; 4]; CHUNK];
-            cells.corners(&self.image, &mut corners);
-            let each = sums_x.iter_mut().zip(sums_y).zip(&corners).enumerate();
-            for (k, ((x, y), corners)) in each.take(if reads { cells.count } else { 0 }) {
-                let point = self.grad_output.offset(first.wrapping_add(k));
-                if BICUBIC && let Some(bicubic) = &self.bicubic {
-                    let Some(taps) = bicubic.taps(&cells, k) else { continue };
-                    [*x, *y] = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
-                } else if let Some(distances) = cells.distances(k) {
-                    [*x, *y] = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
-                }
+            if let Some(grid_grad) = &mut grid_grad {
+                self.gradients(&cells, first, reads, grid_grad);
             }
-            grid_grad.put(self.level, &cells, first, &mut sums);
+            if let Some(sums) = &mut sums {
+                self.scatter(&cells, first, sums);
+            }
+            first = first.saturating_add(CHUNK);
         }
+    }
+
+    /// Gives `grid_grad` the gradients of a chunk.
+    fn gradients(&self, cells: &Cells<T::Acc>, first: usize, reads: bool, grid_grad: &mut GridGrad<'_, T>) {
+        let mut sums = [[T::Acc::default(); CHUNK]; 2];
+        let [sums_x, sums_y] = &mut sums;
+        let mut corners = [[ABSENT; 4]; CHUNK];
+        cells.corners(&self.image, &mut corners);
+        let each = sums_x.iter_mut().zip(sums_y).zip(&corners).enumerate();
+        for (k, ((x, y), corners)) in each.take(if reads { cells.count } else { 0 }) {
+            let point = self.grad_output.offset(first.wrapping_add(k));
+            if BICUBIC && let Some(bicubic) = &self.bicubic {
+                let Some(taps) = bicubic.taps(cells, k) else { continue };
+                [*x, *y] = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
+            } else if let Some(distances) = cells.distances(k) {
+                [*x, *y] = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
+            }
+        }
+        grid_grad.put(self.level, cells, first, &mut sums);
     }
 
     /// Sum over the channels of what `slopes` makes of a point's pixels; 0 where none of them is there.
@@ -81,45 +100,44 @@ impl<T: Element> Direct<'_, T> {
         while left > 0 {
             let block = left.min(CHANNEL_BLOCK.get());
             left = left.wrapping_sub(block);
-            let mut lanes = [[zero; 2]; 8];
+            let mut lanes = [[zero; 8]; 2];
             for lane in (0..8).cycle().take(block) {
                 let mut pixels = [zero; N];
                 for (pixel, &at) in pixels.iter_mut().zip(offsets) {
                     *pixel = self.input.widen(base.wrapping_add(at));
                 }
                 let (go, [x, y]) = (self.grad_output.widen(point), slopes(&pixels));
-                if let Some([sum_x, sum_y]) = lanes.get_mut(lane) {
-                    (*sum_x, *sum_y) = (*sum_x + go * x, *sum_y + go * y);
+                for (lanes, slope) in lanes.iter_mut().zip([x, y]) {
+                    if let Some(sum) = lanes.get_mut(lane) {
+                        *sum = *sum + go * slope;
+                    }
                 }
                 point = point.wrapping_add(self.grad_output.channel);
                 base = base.wrapping_add(self.input.channel);
             }
-            let [x, y] = &mut total;
-            *x = *x + halve(lanes.map(|[x, _]| x));
-            *y = *y + halve(lanes.map(|[_, y]| y));
+            for (total, lanes) in total.iter_mut().zip(lanes) {
+                *total = *total + halve(lanes);
+            }
         }
         total
     }
 
-    /// Adds what `points` give the pixels of a window.
-    pub(crate) fn scatter(&self, points: Range<usize>, sums: &mut PixelSums<'_, T::Acc>) {
-        for first in points.clone().step_by(CHUNK) {
-            let cells = self.axes.cells(self.level, &self.grid, first, points.end.wrapping_sub(first).min(CHUNK));
-            let mut corners = [[ABSENT; 4]; CHUNK];
-            cells.corners(&sums.window, &mut corners);
-            // A window may be a small part of the image.
-            if self.bicubic.is_none() && !any_present(&corners) {
-                continue;
-            }
-            let weights = cells.weights();
-            for (k, (corners, weights)) in corners.iter().zip(&weights).enumerate().take(cells.count) {
-                let point = self.grad_output.offset(first.wrapping_add(k));
-                if BICUBIC && let Some(bicubic) = &self.bicubic {
-                    let Some(taps) = bicubic.taps(&cells, k) else { continue };
-                    self.add(point, &taps.offsets(&sums.window), &taps.weights(), sums);
-                } else {
-                    self.add(point, corners, weights, sums);
-                }
+    /// Adds what the points of a chunk mix.
+    fn scatter(&self, cells: &Cells<T::Acc>, first: usize, sums: &mut PixelSums<'_, T::Acc>) {
+        let mut corners = [[ABSENT; 4]; CHUNK];
+        cells.corners(&sums.window, &mut corners);
+        // A window may be a small part of the image.
+        if self.bicubic.is_none() && !any_present(&corners) {
+            return;
+        }
+        let weights = cells.weights();
+        for (k, (corners, weights)) in corners.iter().zip(&weights).enumerate().take(cells.count) {
+            let point = self.grad_output.offset(first.wrapping_add(k));
+            if BICUBIC && let Some(bicubic) = &self.bicubic {
+                let Some(taps) = bicubic.taps(cells, k) else { continue };
+                self.add(point, &taps.offsets(&sums.window), &taps.weights(), sums);
+            } else {
+                self.add(point, corners, weights, sums);
             }
         }
     }

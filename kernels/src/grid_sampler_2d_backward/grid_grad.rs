@@ -81,6 +81,12 @@ pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
         }
         return;
     }
+    if !VECTORS {
+        for (k, (x, y)) in x.iter().zip(y).enumerate().take(count) {
+            out.set_pair(at.wrapping_add(k), T::narrow(*x), T::narrow(*y));
+        }
+        return;
+    }
     let mut rounded = [[zero; N]; 2];
     for (rounded, values) in rounded.iter_mut().zip([x, y]) {
         for k in (0..count).step_by(width) {

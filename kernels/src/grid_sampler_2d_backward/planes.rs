@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use crate::element::Element;
-use crate::level::Kernel;
+use crate::level::{Kernel, VECTORS};
 use crate::simd::{Isa, Real, Vector};
 
 /// Channels (or axes) of positions in rows and columns. `D` is a slice of elements, to read or to write.
@@ -26,6 +26,7 @@ pub(crate) struct Planes<D> {
 
 impl<D> Planes<D> {
     /// Planes of `height` rows of `width` columns, with the distances from a channel, a row and a column to the next.
+    #[inline(never)]
     pub(crate) fn new(data: D, base: usize, [height, width]: [usize; 2], strides: [usize; 3]) -> Self {
         let [channel, row, column] = strides;
         let merged = row == width.wrapping_mul(column);
@@ -92,9 +93,28 @@ impl<T: Copy> Planes<&mut [T]> {
             }
         }
     }
+}
+
+impl<T: Element> Planes<&mut [T]> {
+    /// Writes a value to all of `positions` of the first `channels`, or makes every NaN there the canonical one; one by one: short
+    /// code for cores without vectors.
+    fn one_by_one(&mut self, channels: usize, positions: Range<usize>, value: Option<T>) {
+        for at in positions {
+            let mut offset = self.offset(at);
+            for _ in 0..channels {
+                if let Some(to) = self.data.get_mut(offset) {
+                    *to = value.unwrap_or(T::narrow(to.widen()));
+                }
+                offset = offset.wrapping_add(self.channel);
+            }
+        }
+    }
 
     /// Writes all of `positions` of the first `channels`.
     pub(crate) fn fill(&mut self, channels: usize, positions: Range<usize>, value: T) {
+        if !VECTORS {
+            return self.one_by_one(channels, positions, Some(value));
+        }
         for c in 0..channels {
             let mut rest = positions.clone();
             while !rest.is_empty() {
@@ -109,9 +129,7 @@ impl<T: Copy> Planes<&mut [T]> {
             }
         }
     }
-}
 
-impl<T: Element> Planes<&mut [T]> {
     /// Rounds and writes sums to the positions of a channel from `at` on.
     pub(crate) fn set_row(&mut self, channel: usize, at: usize, sums: &[T::Acc]) {
         let first = channel.wrapping_mul(self.channel);
@@ -137,7 +155,10 @@ impl<T: Element> Kernel for Canonical<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Self { planes, channels, positions } = self;
+        let Self { mut planes, channels, positions } = self;
+        if !VECTORS {
+            return planes.one_by_one(channels, positions, None);
+        }
         for c in 0..channels {
             let mut rest = positions.clone();
             while !rest.is_empty() {

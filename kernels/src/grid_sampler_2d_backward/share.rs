@@ -74,32 +74,29 @@ impl<T: Stored> Share<'_, T> {
 
     /// An image in place.
     fn direct(&mut self, n: usize) {
-        let (plan, level, image) = (self.sources.plan, self.sources.level, self.sources.direct(n));
-        let (p, points) = (plan.problem(), 0..plan.points());
-        if p.want_grid_grad {
-            let mut grid_grad = GridGrad { out: self.grid_grad(n), totals: &mut [], first: true, last: true };
-            image.gradients(points.clone(), plan.reads_input(), &mut grid_grad);
-        }
+        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
+        let (plan, level, image) = (sources.plan, sources.level, sources.direct(n));
+        let (p, points, reads) = (plan.problem(), 0..plan.points(), plan.reads_input());
+        let out = grid_planes(plan, grid_grad, range, n);
+        let mut grid_grad = p.want_grid_grad.then_some(GridGrad { out, totals: &mut [], first: true, last: true });
         let Route::Direct(window) = plan.route() else { return };
-        let zero = T::Acc::default();
         if !p.want_input_grad {
-            return;
+            return image.visit(points, reads, grid_grad.as_mut(), None);
         }
-        if !plan.sums_apart() {
+        let zero = T::Acc::default();
+        let mut out = planes(plan, input_grad, range, n, 0);
+        if !T::IS_HALF {
             let [_, channel, row, column] = p.input_grad_strides;
-            let window = self.sources.window([row, column]);
-            let mut out = self.input_grad(n, 0);
+            let window = sources.window([row, column]);
             out.fill(p.c, 0..plan.pixels(), T::narrow(zero));
             if let Some(data) = T::as_sums(&mut *out.data) {
-                image.scatter(points, &mut PixelSums { data, base: out.base, channel, window, channels: 0..p.c });
+                let mut sums = PixelSums { data, base: out.base, channel, window, channels: 0..p.c };
+                image.visit(points, reads, grid_grad.as_mut(), Some(&mut sums));
             }
-            dispatch(level, Canonical { planes: out, channels: p.c, positions: 0..plan.pixels() });
-            return;
+            return dispatch(level, Canonical { planes: out, channels: p.c, positions: 0..plan.pixels() });
         }
         let mut stack = [zero; 64];
-        let scratch = core::mem::take(&mut self.scratch);
-        let sums = if window.sums() <= stack.len() { &mut stack } else { cast_mut(&mut *scratch) };
-        let mut out = self.input_grad(n, 0);
+        let sums = if window.sums() <= stack.len() { &mut stack } else { cast_mut(scratch) };
         for c in (0..p.c).step_by(window.channels.max(1)) {
             let channels = c..p.c.min(c.wrapping_add(window.channels));
             for y in (0..p.hi).step_by(window.rows.max(1)) {
@@ -109,7 +106,8 @@ impl<T: Stored> Share<'_, T> {
                     sums.fill(zero);
                     let channel = size[0].wrapping_mul(size[1]);
                     let mut data = PixelSums { data: &mut *sums, base: 0, channel, window, channels: channels.clone() };
-                    image.scatter(points.clone(), &mut data);
+                    // The gradient of the grid is complete behind the first pass.
+                    image.visit(points.clone(), reads, grid_grad.take().as_mut(), Some(&mut data));
                     let mut rows = sums.chunks_exact(size[1].max(1));
                     for (c, row) in channels.clone().flat_map(|c| (0..size[0]).map(move |row| (c, row))) {
                         let position = y.wrapping_add(row).wrapping_mul(p.wi).wrapping_add(x);
@@ -118,7 +116,6 @@ impl<T: Stored> Share<'_, T> {
                 }
             }
         }
-        self.scratch = scratch;
     }
 
     /// Some channels of an image's `input_grad`, and the gradients of some of its points, points side by side.

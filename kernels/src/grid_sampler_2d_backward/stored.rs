@@ -8,17 +8,20 @@ use crate::values::{Values, ValuesMut};
 
 /// An element type that this operator computes.
 pub(crate) trait Stored: Element {
+    /// Whether sums are made in another type.
+    const IS_HALF: bool = size_of::<Self>() < size_of::<Self::Acc>();
+
     /// The elements; none where they are of another type.
     fn read(values: Values<'_>) -> &[Self];
     /// The elements; none where they are of another type.
     fn write(values: ValuesMut<'_>) -> &mut [Self];
     /// Elements as what sums are made in, where they are of the same type.
     fn as_acc(elements: &[Self]) -> Option<&[Self::Acc]> {
-        if size_of::<Self>() == size_of::<Self::Acc>() { bytemuck::try_cast_slice(elements).ok() } else { None }
+        if !Self::IS_HALF { bytemuck::try_cast_slice(elements).ok() } else { None }
     }
     /// The same to be written.
     fn as_sums(elements: &mut [Self]) -> Option<&mut [Self::Acc]> {
-        if size_of::<Self>() == size_of::<Self::Acc>() { bytemuck::try_cast_slice_mut(elements).ok() } else { None }
+        if !Self::IS_HALF { bytemuck::try_cast_slice_mut(elements).ok() } else { None }
     }
     /// Runs a share. Not generic in each dtype, so that crates that bring their own `Parallel` need not compile the kernels again.
     fn run(share: Share<'_, Self>);

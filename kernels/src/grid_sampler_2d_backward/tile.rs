@@ -79,28 +79,27 @@ impl<T: Stored> OneTile<'_, T> {
             channels,
             ..sources.direct(0)
         };
-        if tile.makes_grid_grad {
-            let out = Planes::new(self.grid_grad, 0, line, pairs);
-            let totals = self.totals.as_chunks_mut::<2>().0;
-            let (first, last) = (tile.channels[0] == 0, tile.channels[1] == p.c);
-            image.gradients(0..points, plan.reads_input(), &mut GridGrad { out, totals, first, last });
-        }
-        if !p.want_input_grad {
-            return;
-        }
+        let mut grid_grad = tile.makes_grid_grad.then(|| GridGrad {
+            out: Planes::new(self.grid_grad, 0, line, pairs),
+            totals: self.totals.as_chunks_mut::<2>().0,
+            first: tile.channels[0] == 0,
+            last: tile.channels[1] == p.c,
+        });
         let rows = length(tile.rows);
         let channel = rows.wrapping_mul(p.wi);
         let all = channels.wrapping_mul(channel);
         let apart = plan.sums_apart();
-        let sums = if apart { Some(&mut *self.sums) } else { T::as_sums(&mut *self.input_grad) };
-        if let Some(data) = sums.and_then(|data| data.get_mut(..all)) {
+        let data = if apart { Some(&mut *self.sums) } else { T::as_sums(&mut *self.input_grad) };
+        let data = data.filter(|_| p.want_input_grad).and_then(|data| data.get_mut(..all));
+        let mut sums = data.map(|data| {
             if tile.first_points {
                 data.fill(T::Acc::default());
             }
             let window = Window { first: [tile.rows[0], 0], size: [rows, p.wi], strides: [p.wi, 1] };
-            image.scatter(0..points, &mut PixelSums { data, base: 0, channel, window, channels: 0..channels });
-        }
-        if !tile.last_points {
+            PixelSums { data, base: 0, channel, window, channels: 0..channels }
+        });
+        image.visit(0..points, plan.reads_input(), grid_grad.as_mut(), sums.as_mut());
+        if !tile.last_points || !p.want_input_grad {
             return;
         }
         if apart {

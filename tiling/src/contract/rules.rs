@@ -45,7 +45,8 @@ impl<'a> Named<'a> {
         self.desc.shape.rank()
     }
 
-    /// Size of a dimension; 0 where there is none.
+    /// Size of a dimension; 0 where there is none. Not inlined: a check asks for many.
+    #[inline(never)]
     pub(crate) fn dim(self, dim: usize) -> usize {
         self.desc.shape.get(dim)
     }

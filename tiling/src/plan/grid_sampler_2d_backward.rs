@@ -85,15 +85,15 @@ impl Tile {
 ///
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one point with a block of channels, [`PlanError::TooLarge`] when
-/// sizes overflow, [`PlanError::NotBuilt`] for F16 and BF16 in a build without the feature `halves`.
+/// sizes overflow, [`PlanError::NotBuilt`] where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let common = Common::new(target, options);
+    let common = Common::new(target, options)?;
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, route: Route::Zero, tile_points: 1 };
     if problem.early_success().is_some() {
         return Ok(plan);
     }
     if !HALVES && is_half(problem.dtype) {
-        return Err(PlanError::NotBuilt { dtype: problem.dtype });
+        return Err(PlanError::NotBuilt { feature: "halves" });
     }
     plan.tile_points = plan.largest_tile()?;
     plan.choose();

@@ -87,9 +87,10 @@ impl Tile {
 /// Plans a problem.
 ///
 /// # Errors
-/// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap.
+/// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap, [`PlanError::NotBuilt`]
+/// where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let (common, size) = (Common::new(target, options), Size { rows: 1, columns: 1, taps: [0; 2] });
+    let (common, size) = (Common::new(target, options)?, Size { rows: 1, columns: 1, taps: [0; 2] });
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {

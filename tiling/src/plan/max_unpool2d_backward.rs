@@ -65,9 +65,10 @@ impl Tile {
 /// Plans a problem.
 ///
 /// # Errors
-/// [`PlanError::LocalBytes`] when the local memory does not hold a block of each box.
+/// [`PlanError::LocalBytes`] when the local memory does not hold a block of each box, [`PlanError::NotBuilt`]
+/// where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let common = Common::new(target, options);
+    let common = Common::new(target, options)?;
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size: Size { elements: 1, cells: 1 } };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {

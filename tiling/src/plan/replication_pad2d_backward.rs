@@ -92,9 +92,10 @@ impl Tile {
 /// Plans a problem.
 ///
 /// # Errors
-/// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum.
+/// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum, [`PlanError::NotBuilt`]
+/// where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
-    let mut common = Common::new(target, options);
+    let mut common = Common::new(target, options)?;
     let copies = common.choose_copies(|tensor| problem.slot(tensor), any_step);
     let mut plan = Plan { problem: *problem, common, copies, planes: 0, most: [usize::MAX; 2] };
     let budget = plan.common.target.local_bytes;

@@ -17,8 +17,11 @@ pub(super) const BUILT: bool = cfg!(feature = "copies");
 /// Neighbouring columns that far apart in bytes make a copy pay; nearer ones share enough of a line.
 const FAR: usize = 16;
 
+/// Inputs that may be copied.
+const COUNT: usize = 3;
+
 /// What may be copied, in the order of the phases: the tensor, its region and its phase.
-const TENSORS: [(Tensor, &str, &str); 3] = [
+static TENSORS: [(Tensor, &str, &str); COUNT] = [
     (Tensor::GradOutput, "grad_output", "stage_grad_output"),
     (Tensor::Input, "input", "stage_input"),
     (Tensor::Indices, "indices", "stage_indices"),
@@ -52,13 +55,13 @@ impl Staging {
 /// Which of a plan's inputs are copied, and for which it would pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copies {
-    made: [bool; TENSORS.len()],
-    pays: [bool; TENSORS.len()],
+    made: [bool; COUNT],
+    pays: [bool; COUNT],
 }
 
 impl Copies {
     /// No copies.
-    pub(super) const NONE: Self = Self { made: [false; TENSORS.len()], pays: [false; TENSORS.len()] };
+    pub(super) const NONE: Self = Self { made: [false; COUNT], pays: [false; COUNT] };
 
     /// Decides. `pays` says of which inputs a copy does, on a target with caches; `bytes` how large the workspace is with such
     /// copies. One that would break the limit is not made.
@@ -72,7 +75,7 @@ impl Copies {
         if !BUILT || !target.capabilities.caches {
             return copies;
         }
-        for (i, (tensor, ..)) in TENSORS.into_iter().enumerate() {
+        for (i, &(tensor, ..)) in TENSORS.iter().enumerate() {
             let mut more = copies;
             if let (true, Some(pay), Some(make)) = (pays(tensor), more.pays.get_mut(i), more.made.get_mut(i)) {
                 (*pay, *make) = (true, true);
@@ -85,7 +88,7 @@ impl Copies {
 
     /// How many there are, each in a phase of its own: the number of the first phase behind them.
     pub(super) fn count(self) -> usize {
-        self.made.into_iter().filter(|&made| BUILT && made).count()
+        self.copied().count()
     }
 
     /// Whether a tensor is copied.
@@ -94,7 +97,8 @@ impl Copies {
     }
 
     fn copied(self) -> impl Iterator<Item = (Tensor, &'static str, &'static str)> + Clone {
-        TENSORS.into_iter().zip(self.made).filter(|&(_, made)| BUILT && made).map(|(names, _)| names)
+        let built = if BUILT { TENSORS.len() } else { 0 };
+        TENSORS.iter().take(built).zip(self.made).filter(|&(_, made)| made).map(|(&names, _)| names)
     }
 
     /// Their phases, on so many cores.

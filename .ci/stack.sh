@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Worst-case stack of every C function on Cortex-M4, from the frames that the compiler emits over the calls of the linked code.
 #
-#   .ci/stack.sh [LIMIT]        default: 5632 bytes
+#   .ci/stack.sh [LIMIT]        default: 4096 bytes
 #
 # All functions of the static library are linked into one image, so that what is measured is what a program would link. The
 # gate's own test: direct recursion, mutual recursion and a call through a pointer must be refused.
@@ -9,7 +9,7 @@
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-limit=${1:-5632}
+limit=${1:-4096}
 target=thumbv7em-none-eabihf
 # Everything but the routes that no plan for this core takes.
 features=grid-sampler-2d-backward,bicubic,max-unpool2d-backward,replication-pad2d-backward,im2col-backward

@@ -184,7 +184,7 @@ mod tests {
 
     /// A `grad_output` of that shape and these strides.
     fn shaped(shape: [usize; 4], strides: [usize; 4]) -> TensorSlot {
-        TensorSlot::new(Tensor::GradOutput, false, Dtype::F32, shape, strides).unwrap()
+        TensorSlot::new(Tensor::GradOutput, false, Dtype::F32, &shape, &strides).unwrap()
     }
 
     /// A `grad_output` and an `input` of these strides.

@@ -1,5 +1,8 @@
 //! Conversions between dtypes that round once.
 
+#[cfg(test)]
+mod tests;
+
 use half::{bf16, f16};
 
 use crate::built::{BF16, F16, F32, F64, INTEGER};

@@ -127,5 +127,7 @@ mod tests {
     fn bare_metal_targets_have_names() {
         assert_eq!(TargetSpec::from_name("cortex-m4").map(|target| target.local_bytes), Some(32 << 10));
         assert_eq!(TargetSpec::from_name("host"), None);
+        let cached = TargetSpec::BARE_METAL.into_iter().filter(|(_, target)| target.capabilities.caches);
+        assert_eq!(cached.map(|(name, _)| name).collect::<Vec<_>>(), ["cortex-a53"]);
     }
 }

@@ -1,7 +1,8 @@
 //! The support table: against the vendor's tables restated in other words, and against what the checks accept.
 
+use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{
-    ContractError, Dtype, Edition, Operator, Product, TensorDesc, edition_rules, grid_sampler_2d_backward,
+    ContractError, Dtype, Edition, Operator, Problem, Product, TensorDesc, edition_rules, grid_sampler_2d_backward,
     im2col_backward, max_unpool2d_backward, replication_pad2d_backward, support, support_table,
 };
 
@@ -231,4 +232,26 @@ fn every_disagreement_of_editions_is_listed() {
             assert_eq!(listed.count(), usize::from(differ && has_column), "{about} {}", row.dtype);
         }
     }
+}
+
+/// A problem of any operator runs where the operator's own does, and somewhere.
+#[test]
+fn routes_are_those_of_the_operator() {
+    let (grid_sampler, max_unpool) = (GridSampler::default().problem(), MaxUnpool::default().problem());
+    let (replication_pad, im2col) = (ReplicationPad::default().problem(), Im2col::default().problem());
+    let columns = Product::ALL.into_iter().flat_map(|product| Edition::ALL.map(|edition| (product, edition)));
+    let mut routes = [0; 4];
+    for (product, edition) in columns {
+        let pairs = [
+            (Problem::GridSampler2dBackward(grid_sampler), grid_sampler.vendor_route(product, edition)),
+            (Problem::MaxUnpool2dBackward(max_unpool), max_unpool.vendor_route(product, edition)),
+            (Problem::ReplicationPad2dBackward(replication_pad), replication_pad.vendor_route(product, edition)),
+            (Problem::Im2colBackward(im2col), im2col.vendor_route(product, edition)),
+        ];
+        for (count, (any, own)) in routes.iter_mut().zip(pairs) {
+            assert_eq!(any.vendor_route(product, edition), own);
+            *count += usize::from(own.is_some());
+        }
+    }
+    assert!(routes.iter().all(|&count| count > 0), "{routes:?}");
 }

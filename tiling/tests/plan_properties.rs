@@ -11,7 +11,7 @@ use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{
-    Capabilities, Dtype, Edition, PlanError, PlanOptions, Problem, Product, TargetSpec, TilingPlan,
+    Capabilities, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
     replication_pad2d_backward as replication_pad,
 };
@@ -114,7 +114,7 @@ fn tile_size(plan: &TilingPlan) -> usize {
     let sizes = plan.choices().map(|choice| match choice.name {
         // Planes and rows are whole ones.
         "tile_planes" => choice.value * h * w,
-        "tile_rows" if plan.operator() == ubtile_tiling::Operator::ReplicationPad2dBackward => choice.value * w,
+        "tile_rows" if plan.operator() == Operator::ReplicationPad2dBackward => choice.value * w,
         name if name.starts_with("tile_") => choice.value,
         _ => 1,
     });
@@ -180,6 +180,26 @@ proptest! {
                     }
                 }
             }
+        }
+    }
+
+    /// An output without gaps has a share for each core, as far as there are places to cut it: between rows, or between the
+    /// elements of the unpooling, where blocks begin if copies take whole blocks alone.
+    #[test]
+    fn shares_are_as_many_as_there_are_cuts(problem in computed(), target in targets()) {
+        let plan = planned(&problem, &target, None);
+        let slot = problem.tensors().last().unwrap();
+        let (shape, strides) = (slot.shape.as_slice(), slot.strides.as_slice());
+        let apart = match plan.operator() {
+            Operator::GridSampler2dBackward => return Ok(()),
+            Operator::MaxUnpool2dBackward => 1,
+            _ => shape[3],
+        };
+        if (0..4).all(|dim| strides[dim] == shape[dim + 1..].iter().product::<usize>()) {
+            let block = if target.capabilities.unaligned_copy { 1 } else { target.block_bytes };
+            let begins = |cut: &usize| (cut * apart * slot.dtype.size()).is_multiple_of(block);
+            let cuts = (1..slot.span / apart).filter(begins).count();
+            prop_assert_eq!(plan.block_dim(), target.cores.min(1 + cuts));
         }
     }
 
@@ -256,20 +276,6 @@ proptest! {
     #[test]
     fn plans_are_made_again_the_same(problem in problems(), target in targets(), limit in limits()) {
         prop_assert_eq!(planned(&problem, &target, limit), planned(&problem, &target, limit));
-    }
-
-    /// A problem of any operator is for the vendor what the operator's own is.
-    #[test]
-    fn routes_are_those_of_the_operator(problem in problems()) {
-        for (product, edition) in Product::ALL.into_iter().flat_map(|p| Edition::ALL.map(|e| (p, e))) {
-            let own = match &problem {
-                Problem::GridSampler2dBackward(p) => p.vendor_route(product, edition),
-                Problem::MaxUnpool2dBackward(p) => p.vendor_route(product, edition),
-                Problem::ReplicationPad2dBackward(p) => p.vendor_route(product, edition),
-                Problem::Im2colBackward(p) => p.vendor_route(product, edition),
-            };
-            prop_assert_eq!(problem.vendor_route(product, edition), own);
-        }
     }
 
     #[test]

@@ -243,6 +243,14 @@ fn outputs_may_be_permuted_sliced_and_padded() {
         restride(&mut desc.out, &strides);
         assert!(check(&desc, None, Edition::Any).is_ok(), "{strides:?}");
     }
+    // The stride of a dimension with one position leads nowhere.
+    for stride in [0, 1, 7, 1000] {
+        let mut desc = base();
+        resize(&mut desc.grad_output, 0, 1);
+        resize(&mut desc.out, 0, 1);
+        restride(&mut desc.out, &[stride, 30, 6, 1]);
+        assert!(check(&desc, None, Edition::Any).is_ok(), "{stride}");
+    }
     for (strides, dim, want) in [
         ([90, 30, 6, 0], 3, 1),
         ([90, 0, 6, 1], 1, 1),

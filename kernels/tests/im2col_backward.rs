@@ -107,6 +107,9 @@ fn widths_around_the_vectors() {
         for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).filter(|&w| w > 0) {
             for (k, s, d, p) in
                 [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 3, 9), (5, 3, 2, 20), (7, 4, 1, 3), (4, 2, 2, 3)]
+                    .into_iter()
+                    // As many columns as a class of cells takes, and more; with a dilation all of them reach one class.
+                    .chain([(8, 1, 1, 5), (9, 1, 1, 5), (16, 2, 1, 9), (17, 2, 1, 9), (10, 2, 2, 9)])
             {
                 let axis = |y, x| [y, x];
                 let spec = Im2col {
@@ -229,22 +232,53 @@ fn no_window_gives_zeros() {
     check(&Im2col { h: 0, padding: [2, 2], ..Default::default() }, Fill::Uniform, &mut Rng::new(5));
 }
 
+/// Cells whose numbers are no f32 any more.
+#[test]
+fn rows_longer_than_a_lane_counts() {
+    let (w, far) = ((1 << 24) + 8, 1 << 24);
+    let spec = Im2col {
+        dtype: Dtype::F16,
+        out_dtype: Dtype::F16,
+        n: 1,
+        c: 1,
+        h: 1,
+        w,
+        kernel: [1, 2],
+        dilation: [1, far],
+        ..Default::default()
+    };
+    let problem = spec.problem();
+    assert_eq!(problem.columns, [1, 8]);
+    let grad_output = Data::from_fn(spec.desc().grad_output, |at| at as f64 + 1.0);
+    for level in Level::available() {
+        let mut got = output(problem.slot(Tensor::Out));
+        let (inputs, outputs) = (Inputs { grad_output: values(&grad_output) }, Outputs { out: values_mut(&mut got) });
+        run(&planned(&problem, 1, None), level, inputs, outputs, &mut []).unwrap();
+        let (front, back) = got.bytes().split_at(far * 2);
+        assert_eq!([&front[..16], back].concat(), grad_output.bytes(), "{level}");
+        assert!(front[16..].iter().all(|&byte| byte == 0), "{level}");
+    }
+}
+
 #[test]
 fn shares_run_by_hand_in_any_order() {
-    let spec = Im2col { n: 2, c: 3, h: 7, w: 11, kernel: [3, 3], padding: [1, 1], ..Default::default() };
-    let (problem, grad_output, want) = prepare(&spec, Fill::Specials, &mut Rng::new(6));
-    let plan = planned(&problem, 5, None);
-    assert_eq!(plan.block_dim(), 5);
-    let mut got = output(problem.slot(Tensor::Out));
-    for share in (0..plan.block_dim()).rev() {
-        let range = plan.share_range(0, share);
-        let ValuesMut::F32(out) = values_mut(&mut got) else { unreachable!() };
-        let outputs = Outputs { out: ValuesMut::F32(&mut out[range]) };
-        run_share(&plan, Level::detect(), 0, share, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
+    // Of any layout: the plans make no copies, so shares read the tensor itself.
+    for inputs in Layout::INPUT {
+        let spec = Im2col { n: 2, c: 3, h: 7, w: 11, kernel: [3, 3], padding: [1, 1], inputs, ..Default::default() };
+        let (problem, grad_output, want) = prepare(&spec, Fill::Specials, &mut Rng::new(6));
+        let plan = planned(&problem, 5, None);
+        assert_eq!(plan.block_dim(), 5);
+        let mut got = output(problem.slot(Tensor::Out));
+        for share in (0..plan.block_dim()).rev() {
+            let range = plan.share_range(0, share);
+            let ValuesMut::F32(out) = values_mut(&mut got) else { unreachable!() };
+            let outputs = Outputs { out: ValuesMut::F32(&mut out[range]) };
+            run_share(&plan, Level::detect(), 0, share, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
+        }
+        bits_equal(&got, &want).unwrap_or_else(|difference| panic!("{spec:?}: {difference}"));
+        let outputs = Outputs { out: ValuesMut::F32(&mut []) };
+        run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
     }
-    bits_equal(&got, &want).unwrap();
-    let outputs = Outputs { out: ValuesMut::F32(&mut []) };
-    run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
 }
 
 /// What a device would do: copies the windows of a tile into its local box, whose padding holds NaN.

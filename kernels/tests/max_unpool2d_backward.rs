@@ -239,6 +239,36 @@ fn shares_run_by_hand_in_any_order() {
     assert_eq!(results, [Ok(()), error(185), error(190), Ok(()), Ok(())]);
 }
 
+/// Also where the indices lie row by row, and the shares begin within rows.
+#[test]
+fn a_share_answers_for_its_own_elements() {
+    for layout in Layout::INPUT {
+        let spec = MaxUnpool { n: 2, c: 3, h: 7, w: 11, out_h: 14, out_w: 22, inputs: layout, ..Default::default() };
+        let problem = spec.problem();
+        let data = max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Permutation, &mut Rng::new(9));
+        let plan = planned(&problem, 5, None);
+        let images = if layout == Layout::Repeated { 1 } else { 2 };
+        let starts = (0..5).map(|share| plan.share_range(0, share).start).filter(|start| *start < images * 231);
+        for (owner, position) in starts.enumerate() {
+            let index = [position / 231, position / 77 % 3, position / 11 % 7, position % 11];
+            let at = index.iter().zip(problem.indices_strides).map(|(i, stride)| i * stride).sum();
+            let mut bad = data.clone();
+            bad.indices.set_bits(at, 308);
+            for share in 0..5 {
+                let mut out = vec![0.0; plan.share_range(0, share).len()];
+                let outputs = Outputs { out: ValuesMut::F32(&mut out) };
+                let result = run_share(&plan, Level::detect(), 0, share, inputs(&bad), outputs);
+                // Of images that are one and the same, the second has a bad index as well.
+                if share == owner {
+                    assert_eq!(result, Err(RunError::Index { position, index: 308, cells: 308 }), "{layout:?}");
+                } else if images == 2 || share < owner {
+                    assert_eq!(result, Ok(()), "{layout:?}: share {share} for {owner}");
+                }
+            }
+        }
+    }
+}
+
 /// A contiguous box of some elements.
 fn boxed(dtype: Dtype, bits: impl Iterator<Item = u64>) -> Data {
     let bits: Vec<_> = bits.collect();
@@ -282,21 +312,27 @@ fn tiles_on_their_own_boxes() {
     }
 }
 
-/// A tile names a bad index by its position in the whole tensor, whatever slice it has at hand.
+/// A tile names the first bad index by its position in the whole tensor, whatever slice it has at hand.
 #[test]
 fn a_tile_names_a_bad_index() {
-    let spec = MaxUnpool { n: 1, c: 2, h: 2, w: 40, out_h: 10, out_w: 10, ..Default::default() };
-    let plan = planned(&spec.problem(), 1, Some(512));
-    for tile in plan.tiles(0, 0) {
-        let ([e0, e1], [c0, c1]) = (tile.elements, tile.cells);
-        assert!(c1 - c0 < 100 && e1 - e0 > 3, "a cut plane: {tile:?}");
-        let mut indices = vec![0i64; e1 - e0];
-        indices[3] = 100;
-        let (grad, mut out) = (vec![1f32; c1 - c0], vec![0f32; e1 - e0]);
-        let inputs = Inputs { grad_output: Values::F32(&grad), indices: Values::I64(&indices) };
-        let outputs = Outputs { out: ValuesMut::F32(&mut out) };
-        let error = run_tile(&plan, Level::detect(), &tile, inputs, outputs).unwrap_err();
-        assert_eq!(error, RunError::Index { position: tile.plane * 80 + e0 + 3, index: 100, cells: 100 });
+    for (out_dtype, (local_bytes, whole)) in
+        [Dtype::F32, Dtype::F64].into_iter().flat_map(|to| [(512, false), (4096, true)].map(|local| (to, local)))
+    {
+        let spec = MaxUnpool { out_dtype, n: 1, c: 2, h: 2, w: 40, out_h: 10, out_w: 10, ..Default::default() };
+        let plan = planned(&spec.problem(), 1, Some(local_bytes));
+        for tile in plan.tiles(0, 0) {
+            let ([e0, e1], [c0, c1]) = (tile.elements, tile.cells);
+            assert!((c1 - c0 == 100) == whole && e1 - e0 > 3, "{tile:?}");
+            let grad_output = boxed(Dtype::F32, (c0..c1).map(|_| 0));
+            let mut out = boxed(out_dtype, (e0..e1).map(|_| 0));
+            for bad in e0..e1 {
+                let indices = boxed(Dtype::I64, (e0..e1).map(|at| if at < bad { 0 } else { 100 }));
+                let local = reference::Inputs { grad_output: grad_output.clone(), indices };
+                let outputs = Outputs { out: values_mut(&mut out) };
+                let error = run_tile(&plan, Level::detect(), &tile, inputs(&local), outputs).unwrap_err();
+                assert_eq!(error, RunError::Index { position: tile.plane * 80 + bad, index: 100, cells: 100 });
+            }
+        }
     }
 }
 

@@ -163,8 +163,11 @@ fn dtypes_layouts_sizes_and_values_in_pairs() {
 #[test]
 fn shares_by_hand() {
     let rng = &mut Rng::new(5);
-    for outputs in Layout::OUTPUT {
-        let spec = ReplicationPad { h: 5, padding: [1, 2, 3, 4], outputs, ..Default::default() };
+    // Of any layout: the plans make no copies, so shares read the tensor itself.
+    for (inputs, outputs) in
+        Layout::INPUT.into_iter().flat_map(|inputs| Layout::OUTPUT.map(|outputs| (inputs, outputs)))
+    {
+        let spec = ReplicationPad { h: 5, padding: [1, 2, 3, 4], inputs, outputs, ..Default::default() };
         let problem = spec.problem();
         let grad_output = replication_pad_inputs(&problem, Fill::Uniform, rng);
         let want = law(&problem, &grad_output);

@@ -232,6 +232,15 @@ fn no_window_gives_zeros() {
     check(&Im2col { h: 0, padding: [2, 2], ..Default::default() }, Fill::Uniform, &mut Rng::new(5));
 }
 
+/// As many kernel rows as are summed in registers, and more.
+#[test]
+fn tall_kernels() {
+    for kh in [8, 9, 16, 17] {
+        let spec = Im2col { h: 11, kernel: [kh, 2], padding: [9, 0], ..Default::default() };
+        check(&spec, Fill::Specials, &mut Rng::new(9));
+    }
+}
+
 /// Cells whose numbers are no f32 any more.
 #[test]
 fn rows_longer_than_a_lane_counts() {

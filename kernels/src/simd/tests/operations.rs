@@ -73,7 +73,7 @@ impl<T: Real> Kernel for Apply<'_, T> {
                 Op::Le => x.le(y),
                 Op::Eq => x.eq(y),
                 Op::And => x.lt(y).and(y.eq(y)),
-                Op::Or => x.lt(y).or(y.lt(x)),
+                Op::Or => x.le(y).or(y.le(x)),
                 Op::Select => Vector::select(x.le(y), y, x),
                 Op::Splat => T::V::<S>::splat(isa, T::HALF),
                 Op::Canonical => x.canonical(isa),
@@ -199,7 +199,7 @@ fn f32_operations_agree() {
             Op::Le => mask(a <= b),
             Op::Eq => mask(a == b),
             Op::And => mask(a < b && !b.is_nan()),
-            Op::Or => mask(a < b || b < a),
+            Op::Or => mask(a <= b || b <= a),
             Op::Select => {
                 if a <= b {
                     b
@@ -260,7 +260,7 @@ fn f64_operations_agree() {
             Op::Le => mask(a <= b),
             Op::Eq => mask(a == b),
             Op::And => mask(a < b && !b.is_nan()),
-            Op::Or => mask(a < b || b < a),
+            Op::Or => mask(a <= b || b <= a),
             Op::Select => {
                 if a <= b {
                     b

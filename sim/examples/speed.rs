@@ -9,7 +9,7 @@ use std::fs;
 use std::time::Instant;
 
 use ubtile_sim::clock::{Options, Start, Timing, simulate};
-use ubtile_sim::lower::native;
+use ubtile_sim::lower::{LowerError, native};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::text;
@@ -104,7 +104,11 @@ fn points(word: &str) -> Result<(), Box<dyn Error>> {
                 }
                 let start = Instant::now();
                 let made = plan(&problem, &soc.target_spec()?, &PlanOptions::default())?;
-                let Ok(program) = native(&made, &soc) else { continue };
+                let program = match native(&made, &soc) {
+                    Ok(program) => program,
+                    Err(LowerError::NotOnCore(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                };
                 let lowered = start.elapsed().as_secs_f64();
                 let (timing, seconds) = best(&program, &soc, &Options::default())?;
                 let late = seconds + lowered > goal;

@@ -94,7 +94,9 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
     if problem.tensors().any(|slot| slot.dtype == Dtype::Bf16) && !plan.target().capabilities.bf16 {
         return Err(LowerError::NotOnCore(Dtype::Bf16));
     }
-    let room = Room::new(plan.target(), soc)?;
+    // What unpooling and the grid sampler do not hold of a plane costs them more than what the scalar unit shifts.
+    let rows = matches!(plan, TilingPlan::ReplicationPad2dBackward(_) | TilingPlan::Im2colBackward(_));
+    let room = Room::new(plan.target(), soc, rows)?;
     let source = if problem.early_success().is_some() {
         zero::zero(&problem, room)?
     } else {
@@ -121,7 +123,7 @@ pub fn vendor(problem: &Problem, plan: &VendorPlan, soc: &Soc) -> Result<Program
         return Err(LowerError::NotLowered("the vendor's kernels of this generation"));
     }
     contiguous(problem)?;
-    let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc)?;
+    let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc, false)?;
     let source = match problem {
         Problem::GridSampler2dBackward(problem) => grid_sampler_2d_backward::vendor(problem, plan, room)?,
         Problem::ReplicationPad2dBackward(problem) => replication_pad2d_backward::vendor(problem, plan, room)?,

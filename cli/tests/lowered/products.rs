@@ -50,6 +50,30 @@ fn replication_pad() {
     }
 }
 
+/// Rows that no copy of blocks takes, more and longer ones than are shifted at a time: of each distance from a block.
+#[test]
+fn many_rows_between_blocks() {
+    let mut rng = Rng::new(65);
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        for (h, w) in [(70, 126), (20, 127), (37, 62), (200, 9), (20, 260), (9, 1001), (5, 2100), (3, 4099), (1, 9001)]
+        {
+            for dtype in dtypes(soc) {
+                let padding = [0; 4].map(|_| rng.pick(&[0, 1, 1, 2, 8]));
+                let pad = ReplicationPad { dtype: *dtype, n: 1, c: 1, h, w, padding, ..ReplicationPad::default() };
+                let local_bytes = rng.pick(&[None, None, None, Some(60 << 10), Some(34 << 10)]);
+                let at = At { local_bytes, ..At::cores(rng.pick(&[1, 2])).on(soc) };
+                let kinds = kinds(&mut rng);
+                check(&Problem::ReplicationPad2dBackward(pad.problem()), &at, kinds, rng.next_u64());
+                let (kernel, padding) = ([1, 1 + rng.below(3)], [0, rng.below(3)]);
+                let im2col =
+                    Im2col { dtype: *dtype, out_dtype: *dtype, n: 1, c: 1, h, w, kernel, padding, ..Im2col::default() };
+                let kinds = self::kinds(&mut rng);
+                check(&Problem::Im2colBackward(im2col.problem()), &at, kinds, rng.next_u64());
+            }
+        }
+    }
+}
+
 #[test]
 fn im2col() {
     let mut rng = Rng::new(62);

@@ -154,8 +154,8 @@ impl Vectors {
         let repeats = match &self.banks {
             None => plain,
             Some(banks) => {
-                let one = |r| (2 * repeat).max(banks.rows(&step.from, r)).max(banks.rows(&step.to, r));
-                (0..step.repeats).map(one).sum()
+                let one = (2 * repeat).max(banks.rows(&step.from)).max(banks.rows(&step.to));
+                one * u64::from(step.repeats)
             }
         };
         Busy { total: overhead + repeats, repeats, conflicts: repeats - plain }

@@ -6,7 +6,7 @@ use super::room::Room;
 use crate::product::Element;
 use crate::program::{
     Access, BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, Load, Local,
-    Node, Pad, Pipe, Reg, Relation, Scalar, Source, Statement, Store, SyncAll, Tile, Transpose, Vector,
+    Move, Node, Pad, Pipe, Reg, Relation, Scalar, Source, Statement, Store, SyncAll, Tile, Transpose, Vector,
 };
 
 /// A source in the making.
@@ -89,6 +89,12 @@ impl Builder {
         buffer
     }
 
+    /// A buffer behind all others.
+    pub(super) fn buffer_behind(&mut self, name: &str, bytes: usize) -> BufferId {
+        let (name, bytes) = (self.own_name(name), u32::try_from(bytes).unwrap_or(u32::MAX));
+        self.source.buffer(&name, bytes, 1, None)
+    }
+
     /// What follows uses the whole local memory and all flags again, once everything before is done.
     pub(super) fn begin_anew(&mut self) {
         self.emit(Instruction::Barrier(None));
@@ -133,6 +139,12 @@ impl Builder {
         own.unwrap_or_default()
     }
 
+    /// How many flags from one pipe to another are free.
+    pub(super) fn free_flags(&self, from: Pipe, to: Pipe) -> u8 {
+        let used = self.flags.iter().find(|(pair, _)| *pair == (from, to)).map_or(0, |(_, used)| *used);
+        self.room.flags(from, to).saturating_sub(used)
+    }
+
     /// The next free flag from one pipe to another.
     pub(super) fn flag_id(&mut self, from: Pipe, to: Pipe) -> u8 {
         let at = self.flags.iter().position(|(pair, _)| *pair == (from, to)).unwrap_or_else(|| {
@@ -160,10 +172,9 @@ impl Builder {
 
     /// Code that runs any number of times.
     fn sometimes(&mut self, body: impl FnOnce(&mut Self)) -> Vec<Node> {
-        let unknown = || Pending { buffers: Vec::new(), unknown: true };
-        self.pending = unknown();
+        self.interrupt();
         let body = self.within(body);
-        self.pending = unknown();
+        self.interrupt();
         body
     }
 
@@ -278,6 +289,23 @@ impl Builder {
     pub(super) fn transpose(&mut self, transpose: Transpose) {
         self.order(&[(transpose.to.at.buffer, true), (transpose.from.at.buffer, false)]);
         self.emit(Instruction::Transpose(transpose));
+    }
+
+    /// A copy of blocks within the UB, like [`vector`](Self::vector).
+    pub(super) fn copy(&mut self, copy: Move) {
+        self.order(&[(copy.to.buffer, true), (copy.from.buffer, false)]);
+        self.emit(Instruction::Move(copy));
+    }
+
+    /// Code that others wrote comes before: any of its vector instructions may still be running.
+    pub(super) fn interrupt(&mut self) {
+        self.pending = Pending { buffers: Vec::new(), unknown: true };
+    }
+
+    /// Code that others wrote follows, and expects no vector instruction but its own.
+    pub(super) fn settle(&mut self) {
+        self.emit(Instruction::Barrier(Some(Pipe::V)));
+        self.pending = Pending::default();
     }
 
     fn used(vector: &Vector) -> Vec<(BufferId, bool)> {

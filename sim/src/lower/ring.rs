@@ -22,10 +22,11 @@ impl Ring {
         field: Option<&str>,
         pipes: &[Pipe],
     ) -> Self {
-        let slots = slots.min(b.room().slots());
+        let next = |i: usize| pipes[(i + 1) % pipes.len()];
+        let free = pipes.iter().enumerate().map(|(i, pipe)| u32::from(b.free_flags(*pipe, next(i)))).min();
+        let slots = slots.min(b.room().slots()).min(free.unwrap_or(1)).max(1);
         let buffer = b.buffer(name, bytes, slots, field);
         let slot = (slots > 1).then(|| b.register(&format!("{name}_slot"), Content::Int));
-        let next = |i: usize| pipes[(i + 1) % pipes.len()];
         let stages = pipes.iter().enumerate().map(|(i, pipe)| {
             let first = b.flag_id(*pipe, next(i));
             (1..slots).for_each(|_| _ = b.flag_id(*pipe, next(i)));

@@ -3,7 +3,7 @@
 use ubtile_tiling::TargetSpec;
 
 use super::LowerError;
-use super::substitute::SCRATCH;
+use super::substitute::Scratch;
 use crate::product::Soc;
 use crate::program::Pipe;
 
@@ -17,27 +17,31 @@ pub(super) struct Room {
     pub(super) local_bytes: usize,
     /// Flags from a pipe to another.
     flags: u8,
+    /// What stands in for what a product lacks, where copies take whole blocks alone.
+    pub(super) scratch: Option<Scratch>,
 }
 
 impl Room {
-    /// That of a plan's target on a product.
-    pub(super) fn new(target: &TargetSpec, soc: &Soc) -> Result<Self, LowerError> {
+    /// That of a plan's target on a product, some of it for rows that vector instructions shift where copies cannot, if there may be many.
+    pub(super) fn new(target: &TargetSpec, soc: &Soc, rows: bool) -> Result<Self, LowerError> {
         let flags = soc.sync.event_ids.get().map_err(|unknown| LowerError::Unknown(unknown.clone()))?.get();
-        // Where copies take whole blocks alone, some of it holds what stands in for what else is missing.
-        let scratch = if target.capabilities.unaligned_copy { 0 } else { SCRATCH };
-        let Some(local_bytes) = target.local_bytes.checked_sub(scratch) else {
-            return Err(LowerError::LocalBytes { got: target.local_bytes, want: scratch });
+        let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, rows));
+        let bytes = scratch.map_or(0, Scratch::bytes);
+        let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {
+            return Err(LowerError::LocalBytes { got: target.local_bytes, want: bytes });
         };
-        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX) })
+        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX), scratch })
     }
 
-    /// Flags that a lowering may use from one pipe to another: one to the scalar unit and one from it are for what it stands in for.
+    /// Flags that a lowering may use from one pipe to another: the last one is for what stands in for a pipe's work.
     pub(super) fn flags(self, from: Pipe, to: Pipe) -> u8 {
-        if from == Pipe::S || to == Pipe::S { self.scalar_flag() } else { self.flags }
+        let shifts = self.scratch.is_some_and(|scratch| scratch.shifted.is_some());
+        let stands_in = shifts || from == Pipe::S || to == Pipe::S;
+        if stands_in { self.stand_in_flag() } else { self.flags }
     }
 
-    /// The flag of a pipe whose work the scalar unit does.
-    pub(super) const fn scalar_flag(self) -> u8 {
+    /// The flag of a pipe whose work another one does.
+    pub(super) const fn stand_in_flag(self) -> u8 {
         self.flags.saturating_sub(1)
     }
 

@@ -12,9 +12,15 @@
 mod conversions;
 mod copies;
 mod permutations;
+mod rows_in;
+mod rows_out;
 mod scalar_unit;
+mod shift;
 mod staged;
+mod turned;
 mod vectors;
+
+use std::collections::BTreeSet;
 
 use crate::product::Soc;
 use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile, lacks};
@@ -22,13 +28,35 @@ use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile,
 use super::builder::Builder;
 use super::room::Room;
 
-/// Bytes of local memory that this takes.
-pub(super) const SCRATCH: usize = 2 * REPEAT as usize + staged::STAGING;
+use shift::Shifting;
+
+/// Local memory that this takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scratch {
+    /// Bytes that vector instructions shift at a time, where there is room for that.
+    pub(super) shifted: Option<usize>,
+}
+
+impl Scratch {
+    /// Of so much local memory.
+    pub(super) fn of(local_bytes: usize, rows: bool) -> Self {
+        Self { shifted: if rows { shift::shifted_bytes(local_bytes) } else { None } }
+    }
+
+    /// All of it.
+    pub(super) fn bytes(self) -> usize {
+        2 * REPEAT as usize + staged::STAGING + self.shifted.map_or(0, shift::scratch_bytes)
+    }
+}
 
 /// The same program of instructions that the product has.
 pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
     let (mut b, body) = Builder::resume(source, room);
-    Substitute { soc, room, numbers: None, bits: None, staging: None }.body(&mut b, body);
+    let mut substitute =
+        Substitute { soc, room, numbers: None, bits: None, staging: None, shifting: None, delivered: BTreeSet::new() };
+    let body = b.within(|b| substitute.body(b, body));
+    substitute.prepare(&mut b);
+    body.into_iter().for_each(|node| b.push(node));
     b.finish()
 }
 
@@ -42,6 +70,10 @@ struct Substitute<'a> {
     bits: Option<BufferId>,
     /// Blocks on their way, once some are.
     staging: Option<BufferId>,
+    /// Where vector instructions shift rows, once some are.
+    shifting: Option<Shifting>,
+    /// Buffers whose whole blocks that takes, whatever is behind the end of their rows.
+    delivered: BTreeSet<BufferId>,
 }
 
 impl Substitute<'_> {

@@ -12,7 +12,7 @@ pub(super) fn means(problem: &Problem, spec: &TargetSpec) -> Vec<Mean> {
     } else {
         format!(
             "whole blocks of {block} bytes: rows of tiles take one more, shares begin where a block does, \
-             the scalar unit moves what is no whole block"
+             transpositions or the scalar unit move what is no whole block"
         )
     };
     let mut means = vec![

@@ -103,11 +103,11 @@ impl Banks {
         if crossed { worst.max(self.read_write) } else { worst }
     }
 
-    /// Ticks of a repeat of sixteen rows, two by two.
-    pub(in crate::clock) fn rows(&self, rows: &RowsAt, repeat: u32) -> Tick {
+    /// Ticks of each repeat of sixteen rows, two by two: where they begin decides which groups they meet in, not how many meet.
+    pub(in crate::clock) fn rows(&self, rows: &RowsAt) -> Tick {
         let mut groups = [0u8; GROUPS];
         for block in 0..16 {
-            let block = (rows.at.address + rows.offset(repeat, block)) / BLOCK;
+            let block = rows.offset(0, block) / BLOCK;
             groups[(block % self.groups) as usize] += 1;
         }
         CYCLE + u64::from(groups.into_iter().max().unwrap_or(1).max(1) - 1) * self.again

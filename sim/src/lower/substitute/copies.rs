@@ -1,7 +1,10 @@
 //! Copies of single bytes by copies of blocks and the scalar unit.
 
 use super::Substitute;
-use crate::lower::builder::Builder;
+use super::rows_in::Shape as ShapeIn;
+use super::rows_out::Shape as ShapeOut;
+use super::shift::block_behind;
+use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
 use crate::program::{
     Burst, Content, Expr, Global, Granularity, Instruction, IntOp, Load, Local, Pad, Pipe, Place, Relation, Store,
@@ -10,38 +13,79 @@ use crate::program::{
 
 /// Bytes of a block.
 const BLOCK: i64 = BLOCK_BYTES as i64;
+/// Elements from which on vector instructions load them, and bytes from which on they store them.
+const FEW: i64 = 4;
+const WORTHWHILE: i64 = 192;
 
 impl Substitute<'_> {
+    /// Rows that begin and end at blocks are loaded as such, and others shifted: many by vector instructions, few by the scalar unit.
+    pub(super) fn load(&mut self, b: &mut Builder, load: Load) {
+        let size = element_size(b, load.from.tensor);
+        let Load { burst: Burst { blocks: rows, bytes, from_gap, to_gap }, from, pad, .. } = &load;
+        let (left, right) = padding(pad.as_ref());
+        let to_pitch = block_behind(b, &(left.clone() + bytes.clone() + right)) + to_gap.clone();
+        let shifted = self.room.scratch.and_then(|scratch| scratch.shifted);
+        let shape = shifted.and_then(|bytes| Some((ShapeIn::of(&load, &to_pitch, size, bytes)?, bytes)));
+        let Some((shape, shifted)) = shape else { return self.load_slowly(b, &load, &to_pitch) };
+
+        let pitch = bytes.clone() + from_gap.clone();
+        let misfit = misfit(b, [&from.offset, &pitch, bytes], rows) + left;
+        let many = many(b, misfit, (rows, bytes), FEW * int(size));
+        b.when(many.clone(), Relation::Lt, FEW * int(size), |b| self.load_slowly(b, &load, &to_pitch));
+        b.when(many, Relation::Ge, FEW * int(size), |b| {
+            let tensor = b.source().tensors.get(usize::from(from.tensor.0)).map_or(0, |tensor| tensor.bytes());
+            let inside = i64::try_from(tensor).unwrap_or(i64::MAX) / BLOCK * BLOCK;
+            if tensor % BLOCK_BYTES as u64 == 0 {
+                return self.rows_in(b, &load, shape, rows, shifted);
+            }
+            // Of what is behind the last whole block of the tensor nothing comes in blocks: that is the last row's, as none is shorter.
+            let apart = (rows.clone() - 1) * pitch.as_constant().unwrap_or(0);
+            let beyond = b.max("beyond", 0, from.offset.clone() + apart + bytes.clone() - inside);
+            let beyond = b.min("beyond", 1, beyond);
+            let rows = rows.clone() - beyond.clone();
+            self.rows_in(b, &load, shape, &rows, shifted);
+            b.when(beyond, Relation::Gt, 0, |b| {
+                let offset = from.offset.clone() + rows.clone() * pitch.as_constant().unwrap_or(0);
+                let to = load.to.offset.clone() + rows * to_pitch.as_constant().unwrap_or(0);
+                let last = Load {
+                    to: Local { offset: to, ..load.to.clone() },
+                    from: from.tensor.at(offset),
+                    burst: Burst::of(bytes.clone()),
+                    ..load.clone()
+                };
+                self.load_slowly(b, &last, &to_pitch);
+            });
+        });
+    }
+
     /// Blocks of the UB whose place in global memory is a block, too, are loaded; what is left of each row, and its padding, is written
     /// element by element.
-    pub(super) fn load(&mut self, b: &mut Builder, load: Load) {
-        let Load { to, from, burst: Burst { blocks: rows, bytes, from_gap, to_gap }, pad, bypass, .. } = load;
+    fn load_slowly(&mut self, b: &mut Builder, load: &Load, to_pitch: &Expr) {
+        let Load { to, from, burst: Burst { blocks: rows, bytes, from_gap, .. }, pad, bypass, .. } = load;
         let size = element_size(b, from.tensor);
-        let none = || (Expr::default(), Expr::default());
-        let (left, right) = pad.as_ref().map_or_else(none, |pad| (pad.left.clone(), pad.right.clone()));
+        let (left, right) = padding(pad.as_ref());
         let start = from.offset.clone() - left.clone();
-        let pitch = bytes.clone() + from_gap;
+        let pitch = bytes.clone() + from_gap.clone();
         // Bytes of a row in the UB: with the padding in front, and with all of it.
-        let used = left.clone() + bytes;
+        let used = left.clone() + bytes.clone();
         let all = used.clone() + right;
-        let to_pitch = b.round_up("blocks", all.clone(), BLOCK_BYTES) + to_gap;
 
-        let done = self.whole_blocks(b, &[&start, &pitch], &rows, &used, |b, whole| {
-            let burst = burst(&rows, whole, &pitch, &to_pitch);
+        let done = self.whole_blocks(b, &[&start, &pitch], rows, &used, |b, whole| {
+            let burst = burst(rows, whole, &pitch, to_pitch);
             let from = Global { offset: start.clone(), ..from.clone() };
             let granularity = Granularity::Blocks;
-            b.emit(Instruction::Load(Load { to: to.clone(), from, burst, granularity, pad: None, bypass }));
+            b.emit(Instruction::Load(Load { to: to.clone(), from, burst, granularity, pad: None, bypass: *bypass }));
         });
         // Nothing has come where it is known not to; of the padding in front nothing is right yet.
         let first = b.max("first", done, left.clone());
         let missing = left.clone() + all.clone() - first.clone();
         b.when(missing, Relation::Gt, 0, |b| {
             self.by_scalar(b, Pipe::Mte2, |this, b| {
-                let walk = [(&start, &pitch), (&to.offset, &to_pitch)];
-                each_row(b, &rows, walk, |b, [from_row, to_row]| {
+                let walk = [(&start, &pitch), (&to.offset, to_pitch)];
+                each_row(b, rows, walk, |b, [from_row, to_row]| {
                     let local = |k: Expr| Place::Local(Local { offset: to_row.clone() + k, ..to.clone() });
                     let fill = |b: &mut Builder, range: (Expr, Expr)| {
-                        let Some(Pad { element, value, .. }) = &pad else { return };
+                        let Some(Pad { element, value, .. }) = pad else { return };
                         b.repeat("k", (range.0, range.1, size), None, |b, k| {
                             let (to, element, value) = (local(k), *element, value.clone());
                             b.emit(Instruction::Write(Write { to, element, value }));
@@ -56,26 +100,56 @@ impl Substitute<'_> {
         });
     }
 
-    /// Whole blocks whose places are blocks are stored; what is left of each row is written element by element.
+    /// Rows that begin and end at blocks are stored as such, and others like [`load`](Self::load) loads them.
     pub(super) fn store(&mut self, b: &mut Builder, store: Store) {
         if store.add.is_some() {
             return b.emit(Instruction::Store(store));
         }
-        let Store { to, from, burst: Burst { blocks: rows, bytes, from_gap, to_gap }, bypass, .. } = store;
+        let Store { burst: Burst { blocks: rows, bytes, from_gap, to_gap }, to, from, .. } = &store;
         let size = element_size(b, to.tensor);
-        let pitch = bytes.clone() + to_gap;
-        let from_pitch = b.round_up("blocks", bytes.clone(), BLOCK_BYTES) + from_gap;
-        let done = self.whole_blocks(b, &[&to.offset, &pitch], &rows, &bytes, |b, whole| {
-            let burst = burst(&rows, whole, &from_pitch, &pitch);
+        let from_pitch = block_behind(b, bytes) + from_gap.clone();
+        let shifted = self.room.scratch.and_then(|scratch| scratch.shifted);
+        let shape = shifted.and_then(|bytes| Some((ShapeOut::of(&store, &from_pitch, size, bytes)?, bytes)));
+        let Some((shape, shifted)) = shape else { return self.store_slowly(b, &store, &from_pitch) };
+
+        let pitch = bytes.clone() + to_gap.clone();
+        let misfit = misfit(b, [&to.offset, &pitch, bytes], rows);
+        let at_once = if shape.is_dense() { rows.clone() } else { 1.into() };
+        let many = many(b, misfit, (&at_once, bytes), WORTHWHILE);
+        b.when(many.clone(), Relation::Lt, WORTHWHILE, |b| self.store_slowly(b, &store, &from_pitch));
+        b.when(many, Relation::Ge, WORTHWHILE, |b| {
+            if shape.is_dense() {
+                return self.rows_out(b, &store, shape, shifted);
+            }
+            let walk = [(&from.offset, &from_pitch), (&to.offset, &pitch)];
+            each_row(b, rows, walk, |b, [from_row, to_row]| {
+                let row = Store {
+                    to: to.tensor.at(to_row),
+                    from: Local { offset: from_row, ..from.clone() },
+                    burst: Burst::of(bytes.clone()),
+                    ..store.clone()
+                };
+                self.rows_out(b, &row, shape, shifted);
+            });
+        });
+    }
+
+    /// Whole blocks whose places are blocks are stored; what is left of each row is written element by element.
+    fn store_slowly(&mut self, b: &mut Builder, store: &Store, from_pitch: &Expr) {
+        let Store { to, from, burst: Burst { blocks: rows, bytes, to_gap, .. }, bypass, .. } = store;
+        let size = element_size(b, to.tensor);
+        let pitch = bytes.clone() + to_gap.clone();
+        let done = self.whole_blocks(b, &[&to.offset, &pitch], rows, bytes, |b, whole| {
+            let burst = burst(rows, whole, from_pitch, &pitch);
             let granularity = Granularity::Blocks;
             let (to, from) = (to.clone(), from.clone());
-            b.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass }));
+            b.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass: *bypass }));
         });
         b.when(done.clone(), Relation::Lt, bytes.clone(), |b| {
             self.by_scalar(b, Pipe::Mte3, |this, b| {
-                let walk = [(&from.offset, &from_pitch), (&to.offset, &pitch)];
-                each_row(b, &rows, walk, |b, [from_row, to_row]| {
-                    let range = (&(to_row.clone() + done), &(to_row.clone() + bytes));
+                let walk = [(&from.offset, from_pitch), (&to.offset, &pitch)];
+                each_row(b, rows, walk, |b, [from_row, to_row]| {
+                    let range = (&(to_row.clone() + done), &(to_row.clone() + bytes.clone()));
                     this.deliver(b, (to.tensor, size), range, &|at| {
                         Place::Local(Local { offset: from_row.clone() + at - to_row.clone(), ..from.clone() })
                     });
@@ -116,6 +190,31 @@ impl Substitute<'_> {
                 done.into()
             }
         }
+    }
+}
+
+/// Bytes in front of each row and behind.
+pub(super) fn padding(pad: Option<&Pad>) -> (Expr, Expr) {
+    pad.map_or_else(Default::default, |pad| (pad.left.clone(), pad.right.clone()))
+}
+
+/// Not 0 where rows do not begin and end at blocks: where the first begins, from one to the next one, and what each is.
+fn misfit(b: &mut Builder, [start, pitch, bytes]: [&Expr; 3], rows: &Expr) -> Expr {
+    let between = if rows.as_constant() == Some(1) { 0.into() } else { within_block(b, pitch) };
+    within_block(b, start) + between + within_block(b, bytes)
+}
+
+/// Bytes of all rows, of one where that is enough; 0 where they fit.
+fn many(b: &mut Builder, misfit: Expr, (rows, bytes): (&Expr, &Expr), enough: i64) -> Expr {
+    let misfit = b.min("misfit", misfit, 1);
+    let bytes = match bytes.as_constant() {
+        Some(bytes) if bytes >= enough => bytes.into(),
+        _ => b.op("bytes", IntOp::Mul, rows.clone(), bytes.clone()),
+    };
+    match (misfit.as_constant(), bytes.as_constant()) {
+        (Some(1), _) => bytes,
+        (_, Some(bytes)) => misfit * bytes,
+        _ => b.op("many", IntOp::Mul, misfit, bytes),
     }
 }
 

@@ -35,7 +35,11 @@ impl Substitute<'_> {
             (VectorOp::GatherMask(element, pattern), [to, from]) => {
                 self.keep(b, (to, from), (element, pattern), &count)
             }
-            (VectorOp::Broadcast(element), [to, from]) => self.broadcast(b, (to, from), element, count),
+            (VectorOp::Broadcast(element), [to, from]) => {
+                if !self.broadcast_turned(b, (to, from), size_of(element) as usize, &count) {
+                    self.broadcast(b, (to, from), element, count);
+                }
+            }
             (VectorOp::Reduce(op @ (ReduceOp::Max | ReduceOp::Min), Element::F32), [to, from]) => {
                 let op = if op == ReduceOp::Max { FloatOp::Max } else { FloatOp::Min };
                 self.extreme(b, op, (to, from), &count);
@@ -67,7 +71,7 @@ impl Substitute<'_> {
     fn broadcast(&self, b: &mut Builder, (to, from): (&Local, &Local), element: Element, count: Expr) {
         let (bits, size) = (bits_of(element), size_of(element) as usize);
         let lanes = int(BLOCK_BYTES / size);
-        b.after(Pipe::V, Pipe::S, self.room.scalar_flag());
+        b.after(Pipe::V, Pipe::S, self.room.stand_in_flag());
         b.repeat("k", (0, count, 1), None, |b, k| {
             let number = read(b, further(from, k.clone() * int(size)), bits);
             let at = Local { offset: to.offset.clone() + k * int(BLOCK_BYTES), ..to.clone() };
@@ -75,7 +79,7 @@ impl Substitute<'_> {
             b.emit(Instruction::Vector(fill.masked(1, Mask::First(lanes.into()))));
         });
         // What it has read may change again.
-        b.after(Pipe::S, Pipe::V, self.room.scalar_flag());
+        b.after(Pipe::S, Pipe::V, self.room.stand_in_flag());
     }
 
     /// The largest or the least number of each repeat; of a number and a NaN, the number.
@@ -107,6 +111,9 @@ impl Substitute<'_> {
     pub(super) fn transpose(&mut self, b: &mut Builder, transpose: Transpose) {
         if size_of(transpose.element) != 4 {
             return b.emit(Instruction::Transpose(transpose));
+        }
+        if self.transpose_turned(b, &transpose) {
+            return;
         }
         let Transpose { element, to, from, repeats, .. } = transpose;
         let size = size_of(element) as usize;

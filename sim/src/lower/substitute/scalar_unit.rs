@@ -11,7 +11,7 @@ const ANYTHING: Assume = Assume { from: 0, to: 1, step: 1 };
 impl Substitute<'_> {
     /// Work of a pipe that the scalar unit does: after all that the pipe has, and before all that it gets.
     pub(super) fn by_scalar(&mut self, b: &mut Builder, pipe: Pipe, work: impl FnOnce(&mut Self, &mut Builder)) {
-        let flag = self.room.scalar_flag();
+        let flag = self.room.stand_in_flag();
         b.after(pipe, Pipe::S, flag);
         work(self, b);
         b.after(Pipe::S, pipe, flag);

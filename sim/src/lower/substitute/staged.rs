@@ -15,8 +15,7 @@ const WORTHWHILE: i64 = 128;
 
 impl Substitute<'_> {
     fn staging(&mut self, b: &mut Builder) -> BufferId {
-        let bytes = u32::try_from(STAGING).unwrap_or(u32::MAX);
-        *self.staging.get_or_insert_with(|| b.source().buffer("staging", bytes, 1, None))
+        *self.staging.get_or_insert_with(|| b.buffer_behind("staging", STAGING))
     }
 
     /// Elements of a tensor from one byte to before another one, each to its place, in the place of MTE2.
@@ -27,7 +26,7 @@ impl Substitute<'_> {
         (first, last): (&Expr, &Expr),
         to: &dyn Fn(Expr) -> Place,
     ) {
-        let (staging, flag) = (self.staging(b), self.room.scalar_flag());
+        let (staging, flag) = (self.staging(b), self.room.stand_in_flag());
         // What is behind the last whole block of the tensor comes one by one.
         let whole = b.source().tensors.get(usize::from(tensor.0)).map_or(0, |tensor| tensor.bytes());
         let whole = i64::try_from(whole).unwrap_or(i64::MAX) / int(BLOCK_BYTES) * int(BLOCK_BYTES);
@@ -67,7 +66,7 @@ impl Substitute<'_> {
         (first, last): (&Expr, &Expr),
         from: &dyn Fn(Expr) -> Place,
     ) {
-        let (staging, flag) = (self.staging(b), self.room.scalar_flag());
+        let (staging, flag) = (self.staging(b), self.room.stand_in_flag());
         let one_by_one = |b: &mut Builder, first: Expr, last: Expr| {
             b.repeat("k", (first, last, size), None, |b, k| {
                 transport(b, Place::Global(tensor.at(k.clone())), from(k), size);

@@ -36,7 +36,7 @@ impl Substitute<'_> {
     /// A number as a vector.
     fn numbers(&mut self, b: &mut Builder, vector: Vector, op: VectorOp, element: Element) {
         let Vector { mut operands, scalar: Some(number), extent, .. } = vector else { return };
-        let numbers = *self.numbers.get_or_insert_with(|| b.source().buffer("numbers", REPEAT, 1, None));
+        let numbers = *self.numbers.get_or_insert_with(|| b.buffer_behind("numbers", REPEAT as usize));
         let all = 256 / i64::from(size_of(element));
         ordered(b, Vector::new(VectorOp::Duplicate(element), [numbers.at(0)]).scalar(number).count(all));
         // Each repeat reads the same.
@@ -55,7 +55,7 @@ impl Substitute<'_> {
         b.emit(Instruction::Vector(Vector { op: there, operands, scalar: None, extent: extent.clone() }));
         ordered(b, Vector { op: back, operands: both, scalar: None, extent: extent.clone() });
         let (Some([to, from]), Extent::Count(count)) = (kept, extent) else { return };
-        let bits = self.bits.get_or_insert_with(|| b.source().buffer("in_range", REPEAT, 1, None)).at(0);
+        let bits = self.bits.get_or_insert_with(|| b.buffer_behind("in_range", REPEAT as usize)).at(0);
         let compare = VectorOp::CompareScalar(Relation::Ge, Element::F32);
         let compare = Vector::new(compare, [bits.clone(), from.clone()]).scalar(-2_147_483_648.0).count(count.clone());
         if lacks(self.soc, &Instruction::Vector(compare.clone())) {

@@ -1,0 +1,260 @@
+//! Rows of global memory that begin anywhere, shifted on their way to where they belong in the UB.
+//!
+//! MTE2 brings the blocks that rows touch. Rows whose distance from a block is the same are shifted together: sixteen of them are
+//! transposed, the lanes in front and behind are cleared, and what is transposed back begins at the lane that is to be the first.
+
+use super::Substitute;
+use super::copies::padding;
+use super::shift::{ROWS, Shifting, TURNED, block_behind, block_of, clear, hand_over, period, quotient, turn};
+use crate::lower::builder::{Builder, int};
+use crate::lower::shape::BLOCK_BYTES;
+use crate::program::{Burst, Expr, Global, Granularity, Instruction, IntOp, Load, Local, Move, Pipe, Relation, Scalar};
+
+const BLOCK: i64 = BLOCK_BYTES as i64;
+/// Most blocks of a row for which one transposition takes a block of all rows, instead of all blocks of sixteen rows.
+const NARROW: usize = 4;
+
+/// What is known of rows when the program is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Bytes from a row to the next one: in global memory, and in the UB.
+    pitch: usize,
+    to_pitch: usize,
+    /// After how many rows one is again as far from a block as the first.
+    period: usize,
+    /// Most blocks of a row that are shifted at a time.
+    blocks: usize,
+    /// Rows that are fetched at a time, as many of each distance from a block; and the blocks from one to the next of a distance.
+    most: usize,
+    fetched: usize,
+    /// Whether they are fetched together with what lies between them.
+    together: bool,
+    /// Sixteens of rows that are transposed at a time.
+    sixteens: usize,
+    bypass: bool,
+}
+
+/// Bytes of each row: where the first begins in global memory, what comes before, what they are, and what comes behind in the UB.
+struct Row {
+    at: Expr,
+    left: Expr,
+    bytes: Expr,
+    whole: Expr,
+}
+
+impl Shape {
+    /// Of rows that can be shifted; the bytes that are there for it.
+    pub(super) fn of(load: &Load, to_pitch: &Expr, size: usize, bytes: usize) -> Option<Self> {
+        let constant = |expr: &Expr| usize::try_from(expr.as_constant()?).ok();
+        let to_pitch = constant(to_pitch)?;
+        let single = load.burst.blocks.as_constant() == Some(1);
+        let pitch =
+            if single { Some(to_pitch) } else { constant(&(load.burst.bytes.clone() + load.burst.from_gap.clone())) }?;
+        let zero = load.pad.as_ref().is_none_or(|pad| pad.value == Scalar::from(0));
+        if !size.is_multiple_of(2) || !zero || pitch < 2 * BLOCK_BYTES || to_pitch == 0 {
+            return None;
+        }
+        let (period, all) = (period(pitch), to_pitch / BLOCK_BYTES);
+        let together = |blocks: usize| {
+            let most = (bytes - 2 * BLOCK_BYTES) / pitch;
+            let most = most.min(bytes / ((blocks | 1) * BLOCK_BYTES)) / (ROWS * period) * ROWS * period;
+            (most > 0 && pitch <= 2 * (to_pitch + BLOCK_BYTES) && (blocks | 1) <= bytes / TURNED).then_some((
+                blocks,
+                most,
+                period * pitch / BLOCK_BYTES,
+                true,
+            ))
+        };
+        let apart = || {
+            let widest = (bytes / (TURNED * period)).checked_sub(1)?;
+            // Blocks of a row and the next one's are not the same.
+            let widest = if period == 1 { widest.min(pitch / BLOCK_BYTES - 2) } else { widest };
+            let blocks = all.min(widest);
+            let row = (blocks + 1) * BLOCK_BYTES;
+            (blocks > 0).then(|| (blocks, bytes / row / (ROWS * period) * ROWS * period, blocks + 1, false))
+        };
+        // Rows that are known not to share a block are fetched one by one, to where no two of sixteen meet in a bank.
+        let known = |touched: usize| {
+            let fetched = touched | 1;
+            let most = bytes / (fetched * BLOCK_BYTES) / ROWS * ROWS;
+            (most > 0 && (all | 1) <= bytes / TURNED && touched * BLOCK_BYTES <= pitch)
+                .then_some((all, most, fetched, false))
+        };
+        let known = touched(load).filter(|_| period == 1).and_then(known);
+        let (blocks, most, fetched, together) = known.or_else(|| together(all)).or_else(apart)?;
+        let sixteens = (most / period / ROWS).min(bytes / ((blocks + 3) * TURNED));
+        let (most, sixteens) =
+            if blocks <= NARROW && sixteens > 1 { (sixteens * ROWS * period, sixteens) } else { (most, 1) };
+        Some(Self { pitch, to_pitch, period, blocks, most, fetched, together, sixteens, bypass: load.bypass })
+    }
+}
+
+/// Blocks that each row of a load touches, where the program's writer knows.
+fn touched(load: &Load) -> Option<usize> {
+    let from = &load.from.offset;
+    let bytes = usize::try_from(load.burst.bytes.as_constant()?).ok()?;
+    let ahead = usize::try_from(from.constant().rem_euclid(BLOCK)).ok()?;
+    let alike = from.terms().iter().all(|(_, factor)| factor % BLOCK == 0);
+    alike.then(|| (ahead + bytes).div_ceil(BLOCK_BYTES))
+}
+
+impl Substitute<'_> {
+    /// So many rows of a load, padded with zeros.
+    pub(super) fn rows_in(&mut self, b: &mut Builder, load: &Load, shape: Shape, rows: &Expr, bytes: usize) {
+        let shifting = self.shifting(b, bytes);
+        let (left, right) = padding(load.pad.as_ref());
+        let used = left.clone() + load.burst.bytes.clone();
+        let whole = block_behind(b, &(used.clone() + right));
+        let all = shape.to_pitch / BLOCK_BYTES;
+        b.interrupt();
+        if all <= shape.blocks {
+            let row = Row { at: load.from.offset.clone(), left, bytes: load.burst.bytes.clone(), whole };
+            batches(b, shifting, load, shape, &row, rows);
+        } else {
+            let step = shape.blocks * BLOCK_BYTES;
+            b.repeat("part", (0, whole.clone(), step), None, |b, part| {
+                let first = b.max("first", part.clone(), left.clone());
+                let end = part.clone() + int(step);
+                let last = b.min("last", end.clone(), used.clone());
+                let row = Row {
+                    at: load.from.offset.clone() - left.clone() + first.clone(),
+                    left: first.clone() - part.clone(),
+                    bytes: last - first,
+                    whole: b.min("end", end, whole.clone()) - part.clone(),
+                };
+                let to = Local { offset: load.to.offset.clone() + part, ..load.to.clone() };
+                batches(b, shifting, &Load { to, ..load.clone() }, shape, &row, rows);
+            });
+        }
+        b.settle();
+    }
+}
+
+/// As many rows at a time as are fetched.
+fn batches(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &Row, rows: &Expr) {
+    b.repeat("batch", (0, rows.clone(), shape.most), None, |b, first| {
+        let rows = b.min("rows", int(shape.most), rows.clone() - first.clone());
+        let row = Row {
+            at: row.at.clone() + first.clone() * int(shape.pitch),
+            left: row.left.clone(),
+            bytes: row.bytes.clone(),
+            whole: row.whole.clone(),
+        };
+        let offset = load.to.offset.clone() + first * int(shape.to_pitch);
+        let load = Load { to: Local { offset, ..load.to.clone() }, ..load.clone() };
+        fetch(b, shifting, &load, shape, &row, &rows);
+        hand_over(b, Pipe::Mte2, Pipe::V);
+        let start = block_of(b, &row.at);
+        b.repeat("class", (0, int(shape.period), 1), None, |b, class| {
+            alike(b, shifting, &load, shape, &row, (&rows, &start, &class));
+        });
+        hand_over(b, Pipe::V, Pipe::Mte2);
+    });
+}
+
+/// The blocks that rows touch.
+fn fetch(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &Row, rows: &Expr) {
+    let Shape { pitch, period, .. } = shape;
+    let copy = |b: &mut Builder, to: Expr, low: Expr, burst: Burst| {
+        let (to, from) = (shifting.fetched.at(to), Global { offset: low, ..load.from.clone() });
+        let granularity = Granularity::Blocks;
+        b.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: shape.bypass }));
+    };
+    if shape.together {
+        let low = block_of(b, &row.at);
+        let end = row.at.clone() + (rows.clone() - 1) * int(pitch) + row.bytes.clone();
+        let up = block_behind(b, &end);
+        return copy(b, 0.into(), low.clone(), Burst::of(up - low));
+    }
+    b.repeat("class", (0, int(period), 1), None, |b, class| {
+        let rows = of_class(b, rows, &class, period);
+        b.when(rows.clone(), Relation::Gt, 0, |b| {
+            let at = row.at.clone() + class.clone() * int(pitch);
+            let low = block_of(b, &at);
+            let bytes = block_behind(b, &(at + row.bytes.clone())) - low.clone();
+            let from_gap = Expr::from(int(period * pitch)) - bytes.clone();
+            let to_gap = Expr::from(int(shape.fetched) * BLOCK) - bytes.clone();
+            let to = class * (int(shape.most / period * shape.fetched) * BLOCK);
+            copy(b, to, low, Burst { blocks: rows, bytes, from_gap, to_gap });
+        });
+    });
+}
+
+/// The rows that are as far from a block as a first one, from what was fetched from `start` on to their places.
+fn alike(
+    b: &mut Builder,
+    shifting: Shifting,
+    load: &Load,
+    shape: Shape,
+    row: &Row,
+    (rows, start, class): (&Expr, &Expr, &Expr),
+) {
+    let Shape { pitch, to_pitch, period, sixteens, blocks, .. } = shape;
+    let rows = of_class(b, rows, class, period);
+    let at = row.at.clone() + class.clone() * int(pitch);
+    let low = if period == 1 { start.clone() } else { block_of(b, &at) };
+    let ahead = at - low.clone();
+    let touched = quotient(b, "touched", &(ahead.clone() + row.bytes.clone() + (BLOCK - 1)), BLOCK_BYTES);
+    let whole = quotient(b, "blocks", &row.whole, BLOCK_BYTES);
+    let from = if shape.together {
+        low - start.clone()
+    } else {
+        class.clone() * (int(shape.most / period * shape.fetched) * BLOCK)
+    };
+    let from = shifting.fetched.at(from);
+    // Two bytes are a lane, and a lane is a block of each sixteen.
+    let lane = int(sixteens * BLOCK_BYTES / 2);
+    let front = int(sixteens * TURNED);
+    let turned = |bytes: Expr| shifting.turned.at(bytes * lane + front);
+    let first = turned(ahead.clone() - row.left.clone());
+    let odd = blocks | 1;
+    let pitched = |local: &Local, by: Expr| Local { offset: local.offset.clone() + by, ..local.clone() };
+    let cleared = |b: &mut Builder| {
+        if load.pad.is_some() {
+            let behind = ahead.clone() + row.bytes.clone();
+            let right = row.whole.clone() - row.left.clone() - row.bytes.clone();
+            clear(b, [(first.clone(), row.left.clone() * (lane / 2)), (turned(behind), right * (lane / 2))]);
+        }
+    };
+    let put = |b: &mut Builder, first: Expr, rows: Expr| {
+        let offset = load.to.offset.clone() + class.clone() * int(to_pitch) + first * int(period * to_pitch);
+        let gap = |pitch: usize| Expr::from(int(pitch)) - row.whole.clone();
+        let burst = Burst {
+            blocks: rows,
+            bytes: row.whole.clone(),
+            from_gap: gap(odd * BLOCK_BYTES),
+            to_gap: gap(period * to_pitch),
+        };
+        b.copy(Move { to: Local { offset, ..load.to.clone() }, from: shifting.rows.at(0), burst });
+    };
+    if sixteens == 1 {
+        b.repeat("sixteen", (0, rows.clone(), ROWS), None, |b, sixteen| {
+            let from = pitched(&from, sixteen.clone() * (int(shape.fetched) * BLOCK));
+            turn(b, (turned(0.into()), 1, ROWS), (from, shape.fetched, 1), touched);
+            cleared(b);
+            turn(b, (shifting.rows.at(0), odd, 1), (first.clone(), 1, ROWS), whole);
+            let rows = b.min("rows", int(ROWS), rows - sixteen.clone());
+            put(b, sixteen, rows);
+        });
+        return;
+    }
+    let repeats = b.div("sixteens", rows.clone() + (int(ROWS) - 1), ROWS);
+    b.when(rows.clone(), Relation::Gt, 0, |b| {
+        b.repeat("block", (0, touched, 1), None, |b, at| {
+            let to = turned(at.clone() * BLOCK);
+            let from = (pitched(&from, at * BLOCK), shape.fetched, ROWS * shape.fetched);
+            turn(b, (to, sixteens, 1), from, repeats.clone());
+        });
+        cleared(b);
+        b.repeat("block", (0, whole, 1), None, |b, at| {
+            let to = (shifting.rows.at(at.clone() * BLOCK), odd, ROWS * odd);
+            turn(b, to, (pitched(&first, at * front), sixteens, 1), repeats.clone());
+        });
+        put(b, 0.into(), rows);
+    });
+}
+
+/// How many of some rows are as far from a block as one of the first.
+fn of_class(b: &mut Builder, rows: &Expr, class: &Expr, period: usize) -> Expr {
+    b.op("alike", IntOp::Div, rows.clone() - class.clone() + (int(period) - 1), int(period))
+}

@@ -1,7 +1,9 @@
 //! `ubtile sim OP`, `ubtile disasm OP` and `ubtile sanitize OP`: an operator's plan as a tile program.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 use tempfile::tempdir;
 use ubtile_testkit::problems::{
@@ -234,6 +236,29 @@ fn all_products_side_by_side() {
     assert!(text.contains("- atlas-inference: "), "{text}");
     let error = fails(folder.path(), &format!("sim {of} --product all --set tile_elements=0"), 3);
     assert!(error.contains("tile_elements"), "{error}");
+}
+
+/// A series says how long it will take while it has still most of its runs to go, and a run alone says nothing.
+#[test]
+fn a_series_says_how_long_it_takes() {
+    let folder = tempdir().unwrap();
+    let pad = "sim replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1 --scheme native";
+    let stderr = |args: &str| String::from_utf8(crate::output(folder.path(), args).stderr).unwrap();
+    let told = |args: &str| stderr(args).lines().filter(|line| line.ends_with(" in all")).count();
+    assert_eq!(
+        [format!("{pad} --vary cores=1..3"), format!("{pad} --vary cores=2..2"), pad.into()].map(|a| told(&a)),
+        [1, 0, 0]
+    );
+    assert!(stderr(&format!("{pad} --vary cores=1..3")).contains("ubtile: 3 runs, "));
+
+    // Ten thousand runs would take minutes: it comes behind the first one, and before any result.
+    let mut series = crate::ubtile(folder.path(), &format!("{pad} --format json --vary clock=1000..10999:1"));
+    let mut series = series.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(series.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.ends_with(" in all"));
+    series.kill().unwrap();
+    assert!(line.as_ref().is_some_and(|line| line.starts_with("ubtile: 10000 runs, about ")), "{line:?}");
+    assert!(series.wait_with_output().unwrap().stdout.is_empty());
 }
 
 #[test]

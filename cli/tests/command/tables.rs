@@ -75,6 +75,20 @@ fn the_tour_agrees_with_the_reference() {
     let saved = std::fs::read_to_string(folder.path().join("saved/report.json")).unwrap();
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     assert_eq!((&saved["schema"], &saved["operators"][3]["products"]), (&tour["schema"], &operators[3]["products"]));
+    // A line for each product, with the time and the bound of each operator; in brackets what the vendor runs elsewhere.
+    for (at, product) in Product::ALL.into_iter().enumerate() {
+        let on: Vec<_> = saved["operators"].as_array().unwrap().iter().map(|row| &row["products"][at]).collect();
+        let cell = |on: &&serde_json::Value| {
+            let time = format!("{:.1} {}", on["task_us"].as_f64().unwrap(), on["bound"].as_str().unwrap());
+            if on["vendor_route"] == "aicore" { time } else { format!("({time})") }
+        };
+        let expected: Vec<_> = std::iter::once(format!("{}: {}", product.name(), on[0]["soc"].as_str().unwrap()))
+            .chain(on.iter().map(cell))
+            .collect();
+        let rows = text.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+        let found: Vec<_> = rows.filter(|cells| cells[0] == expected[0]).collect();
+        assert_eq!(found, [expected], "{text}");
+    }
     let line = "--output DIR stands behind the command";
     assert_eq!(fails(folder.path(), "--output saved ops", 2), format!("error: {line}\n"));
 }

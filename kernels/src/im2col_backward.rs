@@ -3,12 +3,11 @@
 //!
 //! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
 //! to the dtype of `out`. A cell that no window reaches is +0.0. Workspace only for a copy of a `grad_output` whose columns lie
-//! far apart; the sums lie on the stack, 1 KiB at the scalar
-//! level and 16 KiB at the others.
+//! far apart; the sums lie on the stack, those of 32 cells at the scalar level and 16 KiB at the others.
 
 mod add;
 mod gather;
-mod one_by_one;
+mod runs;
 mod tile;
 mod write;
 
@@ -199,7 +198,7 @@ fn part(plan: &Plan, phase: usize, share: usize) -> Part {
 /// Sums are made in registers where they can be, else on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
     if level.is_scalar() {
-        return each_job(plan, level, what, out, |job, out| job.one_by_one(inputs.grad_output, out));
+        return each_job(plan, level, what, out, |job, out| job.run_by_run(inputs.grad_output, out));
     }
     match what {
         What::Rows(part) if plan.problem().early_success().is_none() && gather::fits(plan.problem()) => {

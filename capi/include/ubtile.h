@@ -972,7 +972,8 @@ int32_t ubtile_im2col_backward_tile(const struct ubtile_im2col_backward_tiling *
 
 /**
  * Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
- * row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist.
+ * row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist. A tap that is not the tile's is
+ * UBTILE_ERROR_PARAM_INVALID.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, `first` to two numbers, which are written.

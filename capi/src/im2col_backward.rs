@@ -122,7 +122,8 @@ pub unsafe extern "C" fn ubtile_im2col_backward_tile(
 }
 
 /// Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
-/// row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist.
+/// row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist. A tap that is not the tile's is
+/// UBTILE_ERROR_PARAM_INVALID.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct, `first` to two numbers, which are written.
@@ -139,6 +140,10 @@ pub unsafe extern "C" fn ubtile_im2col_backward_first_window(
         // SAFETY: the caller's promise.
         let (plan, tap) = unsafe { (held::get(tiling)?, *read(tap)?) };
         let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
+        let ([[i0, i1], [j0, j1]], [i, j]) = (tile.taps, tap);
+        if !(i0..i1).contains(&i) || !(j0..j1).contains(&j) {
+            return Err(Status::ParamInvalid);
+        }
         // SAFETY: the caller's promise.
         unsafe { write(first, plan.first_window(&tile, tap).map(|window| window as i64)) }
     };

@@ -98,7 +98,7 @@ pub fn all(built: &Built, mutants: &[Mutant]) -> Result<Vec<Outcome>> {
 
 /// What the tests of a mutant may take together. A few that go through millions of cells would take most of the time, and find
 /// little more.
-const ENOUGH: Duration = Duration::from_secs(8);
+const ENOUGH: Duration = Duration::from_secs(20);
 
 /// Runs the tests that reach a mutant, the fastest first, more and more of them in one process, and at least one.
 fn one(binaries: &[Binary], number: usize, mut tests: &[&Test]) -> Result<Outcome> {

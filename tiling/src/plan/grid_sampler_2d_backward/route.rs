@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{CHANNEL_BLOCK, CHUNK, Plan, Work, ceil_div, images_of, split};
+use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, Work, ceil_div, images_of, split};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice, Larger};
@@ -236,6 +236,8 @@ impl Plan {
         let (Some(limit), Bound::Work) = (self.common.options.workspace_limit, choice.bound) else { return choice };
         let mut unlimited = *self;
         unlimited.common.options.workspace_limit = None;
+        // Copies that this route pays for are none that the other one takes.
+        unlimited.copies = Copies::NONE;
         unlimited.choose();
         let value = unlimited.common.block_dim;
         if self.route() == Route::Zero || value <= choice.value {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with AddressSanitizer and runs each for some thousand executions: long enough to meet every rule and
-# every kernel, short enough for a gate. To search for longer, each target for so many seconds:
+# every kernel, short enough for a gate, and the same each time. To search for longer, each target for so many seconds:
 #
 #   .ci/fuzz.sh 3600
 #
@@ -29,12 +29,13 @@ for target in $(cargo fuzz list); do
     if [ $# -gt 0 ]; then
         limit="-max_total_time=$1"
     else
-        limit="-runs=${runs[$target]}"
+        limit="-runs=${runs[$target]} -seed=2026"
     fi
     mkdir -p "fuzz/corpus/$target" "fuzz/seeds/$target"
     echo "fuzz: $target, $limit"
     # A thread that has just ended can look like a leak. Files are longer than descriptions, stored plans a little.
     length=${lengths[$target]:-512}
-    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- "$limit" -max_len="$length" -len_control=0 \
+    # shellcheck disable=SC2086 # one or two options
+    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- $limit -max_len="$length" -len_control=0 \
         -timeout=20 -detect_leaks=0 -verbosity=0 -print_final_stats=1
 done

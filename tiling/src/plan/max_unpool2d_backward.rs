@@ -9,7 +9,7 @@ mod tiles;
 use core::ops::Range;
 
 use self::tiles::Tiles;
-use super::shares::{Units, at_least_1, largest, length};
+use super::shares::{Units, at_least_1, ceil_div, largest, length};
 use super::staging::{Copies, Staging, far_columns};
 use super::{Choice, Common, Phase, Price};
 use crate::max_unpool2d_backward::Problem;
@@ -221,19 +221,27 @@ impl Plan {
         run.checked_add(buffer(cells, self.problem.dtype.size())?)
     }
 
-    /// The largest tile that fits the local memory.
+    /// The tile that fits the local memory and cuts a plane into the fewest: runs beside all cells, or as many bytes of either.
     fn largest_size(&self) -> Result<Size, PlanError> {
         let budget = self.common.target.local_bytes;
         let (plane_size, cells) = (self.plane_size().max(1), self.cells().max(1));
-        if let Some(elements) = largest(plane_size, budget, |elements| self.bytes(Size { elements, cells })) {
-            return Ok(Size { elements, cells });
+        let beside_all = largest(plane_size, budget, |elements| self.bytes(Size { elements, cells }))
+            .map(|elements| Size { elements, cells });
+        if let Some(size) = beside_all.filter(|size| size.elements == plane_size) {
+            return Ok(size);
         }
         let elements = largest(plane_size, budget / 2, |elements| self.bytes(Size { elements, cells: 0 })).unwrap_or(1);
-        let Some(cells) = largest(cells, budget, |cells| self.bytes(Size { elements, cells })) else {
+        let halves =
+            largest(cells, budget, |cells| self.bytes(Size { elements, cells })).map(|cells| Size { elements, cells });
+        let tiles = |size: &Size| {
+            let [runs, slices] = [(plane_size, size.elements), (cells, size.cells)];
+            ceil_div(runs.0, at_least_1(runs.1)).saturating_mul(ceil_div(slices.0, at_least_1(slices.1)))
+        };
+        let Some(size) = beside_all.into_iter().chain(halves).min_by_key(tiles) else {
             let want = self.bytes(Size { elements: 1, cells: 1 }).ok_or(PlanError::TooLarge)?;
             return Err(PlanError::LocalBytes { got: budget, want });
         };
-        Ok(Size { elements, cells })
+        Ok(size)
     }
 
     fn tile(&self, plane: usize, elements: [usize; 2], cells: [usize; 2]) -> Tile {

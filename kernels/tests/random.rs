@@ -58,7 +58,7 @@ fn agrees(got: &Data, expected: &reference::Expected) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(strategies::cases(2000))]
 
     #[test]
     fn grid_sampler_2d_backward(

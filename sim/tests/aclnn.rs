@@ -143,7 +143,7 @@ fn problems() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(strategies::cases(1500))]
 
     /// Intermediates that live together lie apart; buckets hold their tenants; doing more inside the kernel never costs.
     #[test]

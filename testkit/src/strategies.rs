@@ -82,6 +82,12 @@ const UNPOOL: [Dtype; 10] = [
 ];
 const PADDED: [Dtype; 6] = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
 
+/// At least so many cases, more with `PROPTEST_CASES`; none is kept for later.
+pub fn cases(least: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(least), failure_persistence: None, ..default }
+}
+
 fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     (select(&Layout::INPUT), select(&Layout::OUTPUT))
 }

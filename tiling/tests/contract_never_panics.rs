@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use ubtile_testkit::strategies;
 use ubtile_tiling::{
     Dtype, Edition, Product, TensorDesc, TensorSlot, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward,
     replication_pad2d_backward,
@@ -147,14 +148,9 @@ fn im2col_case() -> impl Strategy<Value = ([TensorDesc; 2], [Vec<i64>; 5])> {
     prop_oneof![9 => matching, 1 => ([tensor(), tensor()], attributes())]
 }
 
-/// More cases than usual, since most are refused; still more with `PROPTEST_CASES`.
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(4000), failure_persistence: None, ..default }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    // Most cases are refused.
+    #![proptest_config(strategies::cases(4000))]
 
     #[test]
     fn grid_sampler(

@@ -6,6 +6,7 @@ use plan_boxes::{largest, length, pad_bytes};
 use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::ReplicationPad;
+use ubtile_testkit::strategies;
 use ubtile_tiling::{Dtype, PlanError, PlanOptions, TargetSpec, replication_pad2d_backward as replication_pad};
 
 /// Planes, rows and columns of a tile, of its sources, and whether it goes on with sums and ends them.
@@ -80,7 +81,7 @@ fn folded_rows() -> impl Strategy<Value = (ReplicationPad, TargetSpec)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(strategies::cases(1500))]
 
     /// Whole planes as many as fit, else what fits of each.
     #[test]

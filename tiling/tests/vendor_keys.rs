@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
+use ubtile_testkit::strategies;
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode};
 use ubtile_tiling::{Dtype, Problem, VendorArch, VendorMachine, VendorPlan, vendor_plan};
 
@@ -147,7 +148,7 @@ fn pads() -> impl Strategy<Value = i64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(strategies::cases(1000))]
 
     #[test]
     fn keys_of_replication_padding(

@@ -11,6 +11,7 @@ use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::sanitize;
 use ubtile_sim::text::{parse_source, print};
+use ubtile_testkit::strategies;
 
 const SOCS: [&str; 5] = ["Ascend910B1", "Ascend310P3", "Ascend910A", "Ascend310B1", "Ascend910_95"];
 
@@ -111,7 +112,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(strategies::cases(1000))]
 
     #[test]
     fn nothing_stops_at_any_program(soc in proptest::sample::select(&SOCS), by in decided(), seed in any::<u64>()) {

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use ubtile_sim::exec::{Global, apply};
 use ubtile_sim::product::{Element, Rounding, Soc};
 use ubtile_sim::program::*;
+use ubtile_testkit::strategies;
 
 use definition::expected;
 
@@ -123,7 +124,7 @@ fn the_definition_knows_every_instruction() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(strategies::cases(3000))]
 
     #[test]
     fn lanes_are_what_the_definition_says(case in case()) {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use ubtile_testkit::strategies;
 use ubtile_tiling::{Capabilities, TargetSpec};
 
 pub(crate) fn targets() -> impl Strategy<Value = TargetSpec> {
@@ -22,6 +23,5 @@ pub(crate) fn limits() -> impl Strategy<Value = Option<usize>> {
 
 /// More cases than usual, since small problems are planned in no time.
 pub(crate) fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(1500), failure_persistence: None, ..default }
+    strategies::cases(1500)
 }

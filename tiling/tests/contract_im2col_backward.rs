@@ -213,6 +213,17 @@ fn a_huge_step_is_fine_where_it_is_never_taken() {
 }
 
 #[test]
+fn positions_in_the_longest_row_are_exact() {
+    let width = isize::MAX as usize;
+    for stride in [1, 2, 3, width - 1, width] {
+        let error =
+            check(&line(&[1, width as i64], &[1, 1], &[1, 1], &[0, 0], &[1, stride as i64], 0), None, Edition::Any);
+        let windows = [1, width.div_ceil(stride)];
+        assert_eq!(error.unwrap_err(), ContractError::Columns { dim: 2, got: 0, windows });
+    }
+}
+
+#[test]
 fn sizes_beyond_the_address_space_are_refused() {
     let huge = 1 << (usize::BITS - 2);
     let mut desc = base();

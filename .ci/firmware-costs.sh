@@ -8,6 +8,7 @@ set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 . "$here/machines.sh"
+. "$here/code-bytes.sh"
 targets=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
     riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
 cross=$("$here/cross-toolchain.sh" "${targets[@]:0:6}")
@@ -18,25 +19,6 @@ export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
-
-# bytes TARGET FEATURES OPERATOR...: of code and constants that a program gets which plans and runs the operators.
-bytes() {
-    local target=$1 features=$2 keep=() operator
-    shift 2
-    say "code of $features on $target"
-    for operator in "$@"; do
-        operator=${operator//-/_}
-        keep+=("--undefined=ubtile_${operator}_plan" "--undefined=ubtile_${operator}_run")
-    done
-    (cd "$here/../capi/lib" && "$cross/bin/cargo" build --release --locked --quiet --target "$target" \
-        --no-default-features --features "$features")
-    # What the C library brings on a target with one is not counted.
-    "$cross/bin/rust-lld" -flavor gnu --gc-sections --unresolved-symbols=ignore-all --entry="${keep[0]#*=}" -o "$tmp/linked" \
-        "${keep[@]}" "$CARGO_TARGET_DIR/$target/release/libubtile.a"
-    "$cross/bin/llvm-size" --format=sysv "$tmp/linked" | awk '$1 == ".text" || $1 == ".rodata" { n += $2 } END { print n }'
-}
-
-operators=(grid-sampler-2d-backward max-unpool2d-backward replication-pad2d-backward im2col-backward)
 
 by_dtype() {
     echo "| operator | f16 | bf16 | f32 | f64 | integer | complex |"
@@ -50,6 +32,7 @@ by_dtype() {
                 case $operator:$dtype in
                 max-*:complex | grid-*:integer | grid-*:complex | repl*:integer | im2col*:integer | im2col*:complex) printf ' |' ;;
                 *)
+                    say "code of $operator in $dtype"
                     size=$(bytes "${targets[0]}" "$operator,$dtype$part" "$operator")
                     printf ' %s |' "$size"
                     ;;
@@ -67,6 +50,7 @@ by_target() {
     for operator in "${operators[@]}"; do
         printf '| %s |' "$operator"
         for target in "${targets[@]}"; do
+            say "code of $operator on $target"
             size=$(bytes "$target" "$operator,f32" "$operator")
             printf ' %s |' "$size"
         done

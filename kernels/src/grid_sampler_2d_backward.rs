@@ -285,6 +285,8 @@ fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outp
     let work = match plan.route() {
         Route::Zero => Work::Zero,
         Route::Direct(_) => Work::Direct { images: 0..plan.problem().n },
+        // Their only share writes all there is.
+        Route::PointLanes | Route::Images if plan.block_dim() == 1 => plan.work(0, 0),
         _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
     };
     T::run(Share {

@@ -74,6 +74,47 @@ fn many_rows_between_blocks() {
     }
 }
 
+/// Planes that batches of rows hold several of, and that take several batches: of padded rows that are whole blocks and of others, with
+/// an output that ends with a block or does not.
+#[test]
+fn batches_of_padded_rows() {
+    let mut rng = Rng::new(66);
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        for dtype in dtypes(soc) {
+            for (c, h, w, padding) in [
+                (3, 126, 126, [1; 4]),
+                (5, 62, 62, [1; 4]),
+                (9, 7, 30, [1, 1, 2, 0]),
+                (31, 2, 13, [3, 0, 0, 1]),
+                (4, 50, 128, [1; 4]),
+                (7, 21, 57, [7, 0, 5, 8]),
+                (3, 40, 60, [2, 2, 9, 0]),
+            ] {
+                let pad = ReplicationPad { dtype: *dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() };
+                let kinds = kinds(&mut rng);
+                let at = At::cores(rng.pick(&[1, 2, 8])).on(soc);
+                check(&Problem::ReplicationPad2dBackward(pad.problem()), &at, kinds, rng.next_u64());
+            }
+            for _ in 0..20 {
+                let mut pad = |most: usize| [rng.below(most) as i64, rng.below(most) as i64];
+                let ([left, right], [top, bottom]) = (pad(8), pad(9));
+                let per_block = 32 / dtype.size() as i64;
+                let widths =
+                    [rng.below(70) as i64 + 2, per_block * (1 + rng.below(6) as i64) - (left + right) % per_block];
+                let w = rng.pick(&widths) as usize;
+                let padding = [left, right, top, bottom];
+                let (c, h) = (1 + rng.below(12), 2 + rng.below(40));
+                let pad =
+                    ReplicationPad { dtype: *dtype, n: 1, c, h, w: w.max(2), padding, ..ReplicationPad::default() };
+                let kinds = kinds(&mut rng);
+                let local_bytes = rng.pick(&[None, None, Some(200 << 10), Some(150 << 10)]);
+                let at = At { local_bytes, ..At::cores(rng.pick(&[1, 2, 8])).on(soc) };
+                check(&Problem::ReplicationPad2dBackward(pad.problem()), &at, kinds, rng.next_u64());
+            }
+        }
+    }
+}
+
 #[test]
 fn im2col() {
     let mut rng = Rng::new(62);

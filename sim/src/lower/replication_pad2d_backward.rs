@@ -4,7 +4,10 @@
 //! global memory, without arithmetic. Columns that others fold into are loaded apart, some columns of each row in a block;
 //! a transposition turns them into vectors over the rows, which are added column by column, and a lane of each row takes its sum.
 //! Rows that others fold into are added row by row first, both their inner columns and the blocks at their ends.
+//!
+//! Where copies take whole blocks alone, and rows would have to be shifted, [`batches`] are made of all planes' rows instead.
 
+mod batches;
 mod edge;
 mod fold;
 mod line;
@@ -22,6 +25,7 @@ use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert,
 use super::{LowerError, bits_of, shares, tensor};
 use crate::program::{BufferId, Burst, Expr, Local, Pipe, Relation, Source, TensorId};
 
+use batches::Batches;
 use edge::Edge;
 use fold::Fold;
 use line::Line;
@@ -63,8 +67,11 @@ struct Piece {
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let compute = Compute::of(problem.dtype)?;
-    let (rows, columns) = (Line::new(plan.rows()), Line::new(plan.columns()));
     let tile = |name| plan.choices().find(|choice| choice.name == name).map(|choice| choice.value);
+    if let Some(batches) = Batches::of(plan, room, compute, ["tile_rows", "tile_columns"].map(tile)) {
+        return batches.program(plan, room);
+    }
+    let (rows, columns) = (Line::new(plan.rows()), Line::new(plan.columns()));
     let budget = room.local_bytes;
 
     // As wide as strides allow, and as high as fits.

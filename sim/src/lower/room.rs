@@ -33,6 +33,11 @@ impl Room {
         Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX), scratch })
     }
 
+    /// Bytes of local memory for a program that nothing has to stand in for.
+    pub(super) fn without_scratch(self) -> usize {
+        self.local_bytes + self.scratch.map_or(0, Scratch::bytes)
+    }
+
     /// Flags that a lowering may use from one pipe to another: the last one is for what stands in for a pipe's work.
     pub(super) fn flags(self, from: Pipe, to: Pipe) -> u8 {
         let shifts = self.scratch.is_some_and(|scratch| scratch.shifted.is_some());

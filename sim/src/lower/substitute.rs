@@ -29,6 +29,7 @@ use super::builder::Builder;
 use super::room::Room;
 
 use shift::Shifting;
+pub(super) use shift::{ROWS, TURNED, period, turn};
 
 /// Local memory that this takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::product::Element;
 use crate::program::{BufferId, Expr, Instruction, Local, Pipe, Rows, Transpose, Vector, VectorOp};
 
 /// Rows of a transposition, and lanes of a block.
-pub(super) const ROWS: usize = 16;
+pub(in crate::lower) const ROWS: usize = 16;
 /// Bytes of a transposed block, and of what lies in front of transposed ones.
-pub(super) const TURNED: usize = ROWS * BLOCK_BYTES;
+pub(in crate::lower) const TURNED: usize = ROWS * BLOCK_BYTES;
 /// Most bytes that are shifted at a time.
 const MOST: usize = 32 << 10;
 /// Fewest bytes that are worth it.
@@ -91,10 +91,10 @@ impl Substitute<'_> {
 }
 
 /// Sixteen blocks for each repeat: where, from one to the next one and from a repeat to the next one, in blocks.
-pub(super) type Blocks = (Local, usize, usize);
+pub(in crate::lower) type Blocks = (Local, usize, usize);
 
 /// Lanes of 16 bits become blocks, or the other way round.
-pub(super) fn turn(b: &mut Builder, to: Blocks, from: Blocks, repeats: impl Into<Expr>) {
+pub(in crate::lower) fn turn(b: &mut Builder, to: Blocks, from: Blocks, repeats: impl Into<Expr>) {
     let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
     let rows = |(at, row, repeat): Blocks| Rows { at, row: stride(row), pair: stride(2 * row), repeat: stride(repeat) };
     let (to, from, repeats) = (rows(to), rows(from), repeats.into());
@@ -111,7 +111,7 @@ pub(super) fn clear(b: &mut Builder, places: [(Local, Expr); 2]) {
 }
 
 /// Of places that are `pitch` bytes apart: after how many of them one is again as far from the start of a block.
-pub(super) const fn period(pitch: usize) -> usize {
+pub(in crate::lower) const fn period(pitch: usize) -> usize {
     BLOCK_BYTES >> (pitch | BLOCK_BYTES).trailing_zeros()
 }
 

@@ -1,0 +1,215 @@
+//! Columns of the padding, added to the column of the image that they fold into, of all rows of a batch at once.
+//!
+//! All columns of an end are in one block. Transposed and transposed back from further on, each comes to the lane of the image's
+//! column, whose lane alone is added. Short types are added in f32: blocks of the ends are cast, of a row that others were added to
+//! before that was rounded, and the image's column is rounded and put back.
+
+use super::Batches;
+use crate::lower::builder::{Builder, int};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, add, behind, cast, cast_op, fill, insert};
+use crate::lower::substitute::{ROWS, TURNED, turn};
+use crate::product::Element;
+use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Mask, Move, Vector, VectorOp};
+
+/// Columns of a block in f32.
+const PER_BLOCK: usize = BLOCK_BYTES / 4;
+
+/// Both ends.
+pub(super) struct Columns(Vec<End>);
+
+/// The columns of an end of each row.
+struct End {
+    place: Place,
+    /// Its f32 blocks as lanes.
+    strip: BufferId,
+    /// Columns where the image's is: the sum of those before it, and another one.
+    shifted: Vec<BufferId>,
+    /// Both blocks of each row in f32, and one in the type that is stored; only of short types.
+    wide: Option<[BufferId; 2]>,
+}
+
+/// Where they are.
+#[derive(Clone, Debug)]
+struct Place {
+    /// The block of a row that they are in.
+    block: usize,
+    /// In it, the image's column, and those that are added to it.
+    target: usize,
+    others: Vec<usize>,
+    /// The f32 blocks of that block that they are in: the first one, and how many.
+    first: usize,
+    count: usize,
+}
+
+impl Place {
+    /// Both ends of rows, where columns fold into them; `None` where one is in two blocks.
+    fn all(of: &Batches) -> Option<Vec<Self>> {
+        let (per_block, last) = (of.compute.per_block(), of.columns.size - 1);
+        let ends = [(of.columns.sources(0), true), (of.columns.sources(last), false)];
+        let some = ends.into_iter().filter(|([first, end], _)| end - first > 1);
+        some.map(|([first, end], left)| {
+            let block = first / per_block;
+            let columns = first - block * per_block..end - block * per_block;
+            let target = if left { columns.end - 1 } else { columns.start };
+            let blocks = columns.start / PER_BLOCK..columns.end.div_ceil(PER_BLOCK);
+            let others = columns.clone().filter(|column| *column != target).collect();
+            let place = Self { block, target, others, first: blocks.start, count: blocks.len() };
+            (columns.end <= per_block).then_some(place)
+        })
+        .collect()
+    }
+
+    /// Whether the image's column comes behind the others.
+    fn is_left(&self) -> bool {
+        self.others.first().is_some_and(|other| *other < self.target)
+    }
+
+    /// Columns that are shifted at a time.
+    fn shifted(&self) -> usize {
+        if self.is_left() { self.others.len().min(2) } else { 1 }
+    }
+
+    fn strip_bytes(&self, of: &Batches) -> usize {
+        (of.each * self.count + 2) * TURNED
+    }
+}
+
+impl Columns {
+    /// Bytes of local memory; `None` where columns cannot be added so.
+    pub(super) fn bytes(of: &Batches) -> Option<usize> {
+        let block = of.most() * BLOCK_BYTES;
+        if of.row_blocks() * (BLOCK_BYTES / of.compute.size / PER_BLOCK).pow(2) > MOST_STRIDE {
+            return None;
+        }
+        let wide = if of.compute.is_short() { 3 } else { 0 };
+        let end = |place: &Place| place.strip_bytes(of) + (place.shifted() + wide) * block;
+        Some(Place::all(of)?.iter().map(end).sum())
+    }
+
+    pub(super) fn new(b: &mut Builder, of: &Batches) -> Self {
+        let block = of.most() * BLOCK_BYTES;
+        let ends = Place::all(of).unwrap_or_default().into_iter().map(|place| {
+            let strip = b.buffer("strip", place.strip_bytes(of), 1, None);
+            let shifted = (0..place.shifted()).map(|_| b.buffer("shifted", block, 1, None)).collect();
+            let buffers = [("ends_f32", 2 * block), ("ends", block)];
+            let wide = of.compute.is_short().then(|| buffers.map(|(name, bytes)| b.buffer(name, bytes, 1, None)));
+            End { place, strip, shifted, wide }
+        });
+        Self(ends.collect())
+    }
+
+    /// Strips have as many lanes in front of them and behind as columns can be apart, which are taken along.
+    pub(super) fn begin(&self, b: &mut Builder, of: &Batches) {
+        for End { place, strip, .. } in &self.0 {
+            fill(b, strip.at(0), Element::U16, 0, int(place.strip_bytes(of) / 2));
+        }
+    }
+
+    /// Takes the ends of all rows in f32, where that is another type.
+    pub(super) fn widen(&self, b: &mut Builder, of: &Batches, rows: &Local) {
+        for End { place, wide, .. } in &self.0 {
+            let Some([wide, _]) = wide else { continue };
+            let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
+            let (row, per_repeat) = (of.row_blocks(), 8 / 2);
+            let from = behind(rows, place.block * BLOCK_BYTES);
+            let op = cast_op(Element::F32, of.compute.element);
+            let cast = Vector::new(op, [wide.at(0), from]).repeats(int(of.most() / per_repeat));
+            b.vector(cast.strides(1, stride(row), stride(per_repeat * row)));
+        }
+    }
+
+    /// The ends of a row of f32 that was rounded, as they were before.
+    pub(super) fn replace(&self, b: &mut Builder, row: Expr, from: &Local) {
+        for End { place, wide, .. } in &self.0 {
+            let Some([wide, _]) = wide else { continue };
+            let bytes = 2 * BLOCK_BYTES;
+            let (to, from) = (wide.at(row.clone() * int(bytes)), behind(from, place.block * bytes));
+            b.copy(Move { to, from, burst: Burst::of(int(bytes)) });
+        }
+    }
+
+    /// Adds the columns of all rows.
+    pub(super) fn add(&self, b: &mut Builder, of: &Batches, rows: &Local) {
+        for end in &self.0 {
+            end.turn(b, of, rows);
+        }
+        for step in 0..self.0.iter().map(|end| end.place.others.len()).max().unwrap_or(0) {
+            for end in &self.0 {
+                end.shift(b, of, step);
+            }
+            let mut apart = false;
+            for end in &self.0 {
+                apart |= end.sum(b, of, rows, step, apart);
+            }
+        }
+        for End { place, wide, .. } in &self.0 {
+            let (Some([wide, narrow]), element) = (wide, of.compute.element) else { continue };
+            let lanes = int(of.most() * of.compute.per_block());
+            cast(b, (narrow.at(0), element), (wide.at(0), Element::F32), lanes);
+            let at = (place.block * of.compute.per_block() + place.target) * of.compute.size;
+            insert(b, super::bits_of(element), rows, at, of.pitch, narrow.at(0), int(of.most()).into());
+        }
+    }
+}
+
+impl End {
+    /// The f32 blocks of all rows, and the blocks from a row to the next one.
+    fn blocks(&self, of: &Batches, rows: &Local) -> (Local, usize) {
+        match self.wide {
+            Some([wide, _]) => (wide.at(0), 2),
+            None => (behind(rows, self.place.block * BLOCK_BYTES), of.row_blocks()),
+        }
+    }
+
+    /// Lanes become blocks, behind as many as a block has.
+    fn turn(&self, b: &mut Builder, of: &Batches, rows: &Local) {
+        let Place { first, count, .. } = self.place;
+        let (at, row) = self.blocks(of, rows);
+        for block in 0..count {
+            let from = behind(&at, (first + block) * BLOCK_BYTES);
+            let to = self.strip.at(int((1 + block) * TURNED));
+            turn(b, (to, 1, count * ROWS), (from, of.each * row, row), int(of.each));
+        }
+    }
+
+    /// Brings a column of all rows to the lane of the image's.
+    fn shift(&self, b: &mut Builder, of: &Batches, step: usize) {
+        let Place { target, first, count, .. } = self.place;
+        let Some(column) = self.place.others.get(step) else { return };
+        let Some(to) = self.shifted.get(step.min(self.shifted.len() - 1)) else { return };
+        // A column is two lanes.
+        let lane = ROWS + 2 * (column - first * PER_BLOCK) - 2 * (target % PER_BLOCK);
+        let from = self.strip.at(int(lane * BLOCK_BYTES));
+        turn(b, (to.at(0), of.each, 1), (from, 1, count * ROWS), int(of.each));
+    }
+
+    /// Adds what was brought; whether that changes rows, which may be done beside others.
+    fn sum(&self, b: &mut Builder, of: &Batches, rows: &Local, step: usize, apart: bool) -> bool {
+        let others = self.place.others.len();
+        if step >= others {
+            return false;
+        }
+        let (Some(sum), left) = (self.shifted.first(), self.place.is_left()) else { return false };
+        if let (true, Some(other)) = (left && step > 0, self.shifted.get(1)) {
+            add(b, &sum.at(0), other.at(0), int(of.most() * PER_BLOCK));
+        }
+        if left && step + 1 < others {
+            return false;
+        }
+        let (at, row) = self.blocks(of, rows);
+        let at = behind(&at, self.place.target / PER_BLOCK * BLOCK_BYTES);
+        let (operands, other) = if left { ([sum.at(0), at.clone()], 1) } else { ([at.clone(), sum.at(0)], 2) };
+        let stride = u16::try_from(row).unwrap_or(u16::MAX);
+        let [first, second] = operands;
+        let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, first, second]);
+        let vector = vector.strides(0, 1, stride).strides(3 - other, 1, stride).strides(other, 1, 1);
+        let vector = vector.masked(int(of.most()), Mask::Bits(1 << (self.place.target % PER_BLOCK)));
+        // Ends that meet in a block have lanes of their own.
+        if apart && self.wide.is_none() {
+            b.vector_apart(vector)
+        } else {
+            b.vector(vector)
+        }
+        self.wide.is_none()
+    }
+}

@@ -13,11 +13,11 @@ use ubtile_kernels::grid_sampler_2d_backward::{
     Inputs, Outputs, ShareMemory, TileBoxes, run, run_parallel, run_share, run_tile,
 };
 use ubtile_kernels::{Level, RunError, Values, ValuesMut};
-use ubtile_testkit::problems::{GridSampler, Layout, POISON, grid_sampler_inputs, output};
+use ubtile_testkit::problems::{GridSampler, GridSamplerDesc, Layout, POISON, grid_sampler_inputs, output};
 use ubtile_testkit::reference::{self, grid_sampler_2d_backward::Inputs as Tensors};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng, bits_equal, compare, pairwise};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Problem, Route, plan};
-use ubtile_tiling::{Dtype, PlanOptions, TargetSpec, Tensor, TensorDesc};
+use ubtile_tiling::{Dtype, Edition, PlanOptions, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
 
@@ -52,7 +52,11 @@ fn check_plan(spec: &GridSampler, plan: &Plan, level: Level, threads: usize, ten
     let [input_grad, grid_grad] = &mut got;
     let to = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
     let mut workspace = vec![POISON; plan.workspace_bytes()];
-    run_parallel(plan, level, &Threads(threads), inputs(tensors), to, &mut workspace).unwrap();
+    let inputs = inputs(tensors);
+    match threads {
+        1 => run(plan, level, inputs, to, &mut workspace).unwrap(),
+        _ => run_parallel(plan, level, &Threads(threads), inputs, to, &mut workspace).unwrap(),
+    }
     check_outputs(spec, &got, want, &format!("{level}, {threads} threads, {plan:?}"));
 }
 
@@ -245,6 +249,49 @@ fn shares_on_their_own() {
     }
 }
 
+#[test]
+fn shares_need_their_memory() {
+    let spec = GridSampler { n: 1, c: 5, hi: 16, ..Default::default() };
+    let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(9));
+    let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
+    let [mut input_grad, mut grid_grad] = outputs(&spec);
+    let want = plan.share_workspace(0, 0).scratch.len();
+    // The longer one begins at an address for bytes alone.
+    for (shift, got, result) in
+        [(0, want, Ok(())), (0, want + 1, Ok(())), (0, want - 1, Err(want - 1)), (1, want, Err(0))]
+    {
+        let mut memory = Aligned::of(&vec![POISON; shift + got]);
+        let memory = ShareMemory { scratch: &mut memory.bytes()[shift..], write: &mut [], read: &[] };
+        let to = Outputs { input_grad: values_mut(&mut input_grad), grid_grad: values_mut(&mut grid_grad) };
+        let ran = run_share(&plan, Level::detect(), 0, 0, inputs(&tensors), to, memory);
+        assert_eq!(ran, result.map_err(|got| RunError::Workspace { got, want }), "{got} bytes, {shift} off");
+    }
+}
+
+/// Pairs two apart along a row, as if they lay one after the other, whose parts lie in planes.
+#[test]
+fn pairs_in_planes() {
+    for c in [2, 6] {
+        let spec = GridSampler { c, ..Default::default() };
+        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(10));
+        let plane = 2 * problem.ho * problem.wo;
+        let shape = [problem.n, problem.ho, problem.wo, 2];
+        let strided = TensorDesc::strided(problem.dtype, &shape, &[2 * plane, 2 * problem.wo, 2, plane]).unwrap();
+        let desc = GridSamplerDesc { grid: strided, grid_grad: strided, ..spec.desc() };
+        let problem = desc.check(None, Edition::Any).unwrap();
+        let pairs: Vec<u64> = tensors.grid.offsets().map(|at| tensors.grid.bits(at)).collect();
+        let tensors = Tensors { grid: Data::from_bits_fn(strided, |i| pairs[i]), ..tensors };
+        for plan in plans(&problem) {
+            let mut got = [output(problem.slot(Tensor::InputGrad)), output(problem.slot(Tensor::GridGrad))];
+            let [input_grad, grid_grad] = &mut got;
+            let to = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+            let mut workspace = vec![POISON; plan.workspace_bytes()];
+            run_parallel(&plan, Level::detect(), &Threads(2), inputs(&tensors), to, &mut workspace).unwrap();
+            check_outputs(&spec, &got, &want, &format!("{plan:?}"));
+        }
+    }
+}
+
 /// Bytes at an aligned address.
 struct Aligned {
     words: Vec<f64>,
@@ -334,10 +381,17 @@ fn tiles_on_their_own() {
         for (j, dtype) in DTYPES.into_iter().enumerate() {
             let mode = GridSampler::modes().nth((i * 4 + j) % 18).unwrap();
             let output_mask = [[true, true], [true, true], [true, false], [false, true]][(i + j) % 4];
-            let spec = GridSampler { n: 1 + i % 2, c, hi, dtype, ho: 9, output_mask, ..mode };
+            // Boxes are dense whatever the layout.
+            let (inputs, outputs) = (Layout::INPUT[(i + j) % 5], Layout::OUTPUT[(i * 3 + j) % 5]);
+            let spec = GridSampler { n: 1 + i % 2, c, hi, dtype, ho: 9, output_mask, inputs, outputs, ..mode };
             let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+            let dense = Tensors {
+                grad_output: tensors.grad_output.to_contiguous(),
+                input: tensors.input.to_contiguous(),
+                grid: tensors.grid.to_contiguous(),
+            };
             for plan in plans(&problem) {
-                let got = run_tiles(&plan, Level::detect(), &tensors);
+                let got = run_tiles(&plan, Level::detect(), &dense);
                 check_outputs(&spec, &got, &want, &format!("tiles of {plan:?}"));
             }
         }

@@ -37,9 +37,6 @@ pub(crate) struct Taps<A> {
     y: [i64; 4],
 }
 
-/// A pixel that is not there: no size reaches it.
-const NONE: i64 = -1;
-
 impl Bicubic {
     pub(crate) fn new(problem: &Problem) -> Self {
         let beyond = |size: usize| Beyond {
@@ -104,7 +101,7 @@ impl Beyond {
         pixels
     }
 
-    /// The pixel that position `at` shows; [`NONE`] where it shows none.
+    /// The pixel that position `at` shows; one that no image has where it shows none.
     fn pixel(&self, at: i64) -> i64 {
         let last = self.size.saturating_sub(1);
         // Where there is a period, it is not 0.
@@ -113,7 +110,6 @@ impl Beyond {
             at.min(turn.saturating_sub(at))
         };
         match self.padding_mode {
-            PaddingMode::Zeros if at < 0 || at > last => NONE,
             PaddingMode::Zeros => at,
             PaddingMode::Border => at.min(last).max(0),
             PaddingMode::Reflection if self.align_corners => {

@@ -1,4 +1,11 @@
-# The code that the C library brings into an image: sourced by what counts it, which sets `here`, `cross`, `tmp` and CARGO_TARGET_DIR.
+# The code that the C library brings into an image: sourced by what counts it, which sets `here`, and `cross` before it counts.
+
+unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/costs
+export CARGO_TARGET_DIR
+export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
 operators=(grid-sampler-2d-backward max-unpool2d-backward replication-pad2d-backward im2col-backward)
 

@@ -12,12 +12,6 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 targets=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
     riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
 cross=$("$here/cross-toolchain.sh" "${targets[@]:0:6}")
-unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
-CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/costs
-export CARGO_TARGET_DIR
-export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
 
 by_dtype() {

@@ -7,12 +7,6 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 . "$here/code-bytes.sh"
 target=thumbv7em-none-eabihf
 cross=$("$here/cross-toolchain.sh" $target)
-unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
-CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/costs
-export CARGO_TARGET_DIR
-export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 status=0
 
 # fits LIMIT OPERATOR...

@@ -135,8 +135,15 @@ fn widths_around_the_vectors() {
 #[test]
 fn long_rows_and_large_strides() {
     let rng = &mut Rng::new(3);
-    let rows =
-        [(4095, 3, 1, 1), (4096, 3, 1, 2), (4097, 3, 2, 1), (8200, 2, 3, 1), (1300, 3, 600, 500), (5000, 2, 513, 4000)];
+    let rows = [
+        (4095, 3, 1, 1),
+        (4096, 3, 1, 2),
+        (4097, 3, 2, 1),
+        (8200, 2, 3, 1),
+        (4700, 2, 512, 300),
+        (1300, 3, 600, 500),
+        (5000, 2, 513, 4000),
+    ];
     for dtype in [Dtype::F32, Dtype::F16, Dtype::F64] {
         for (w, k, s, d) in rows {
             let (kernel, stride, dilation) = ([1, k], [1, s], [1, d]);
@@ -149,6 +156,15 @@ fn long_rows_and_large_strides() {
                 }
             }
         }
+    }
+}
+
+/// Rows that are no multiple of the cells that the scalar level sums together: what is behind them stays as it was.
+#[test]
+fn nothing_is_written_behind_a_row() {
+    let rng = &mut Rng::new(10);
+    for (w, outputs) in [33, 63, 65].into_iter().flat_map(|w| Layout::OUTPUT.map(|outputs| (w, outputs))) {
+        check(&Im2col { h: 2, w, kernel: [2, 3], outputs, ..Default::default() }, Fill::Uniform, rng);
     }
 }
 

@@ -8,7 +8,7 @@ use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{Layout, POISON, ReplicationPad, output, replication_pad_inputs};
 use ubtile_testkit::{Data, Fill, Rng, bits_equal, compare, component, encode, pairwise, reference, sizes_around};
 use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, plan};
-use ubtile_tiling::{Dtype, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
+use ubtile_tiling::{Dtype, Edition, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 6] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64, Dtype::C64, Dtype::C128];
 
@@ -268,6 +268,25 @@ fn tiles_on_local_boxes_of_any_size() {
         }
     }
     assert!(cut > 1000, "too few sums in parts ({cut}) to have tested them");
+}
+
+/// Rows of an input may overlap, here by the padding: as far apart as those of the output, they are still no copies of them.
+#[test]
+fn rows_that_overlap() {
+    let rng = &mut Rng::new(7);
+    for (dtype, padding) in DTYPES.into_iter().flat_map(|d| [[1, 0, 0, 0], [0, 1, 0, 0]].map(|p| (d, p))) {
+        let spec = ReplicationPad { dtype, h: 5, w: 6, padding, ..Default::default() };
+        let plane = spec.h * spec.w + 1;
+        let (shape, strides) = ([spec.n, spec.c, spec.h, spec.w + 1], [spec.c * plane, plane, spec.w, 1]);
+        let mut desc = spec.desc();
+        desc.grad_output = TensorDesc::strided(dtype, &shape, &strides).unwrap();
+        let problem = desc.check(None, Edition::Any).unwrap();
+        let grad_output = replication_pad_inputs(&problem, Fill::Uniform, rng);
+        let want = law(&problem, &grad_output);
+        for level in Level::available() {
+            check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+        }
+    }
 }
 
 #[test]

@@ -103,6 +103,13 @@ fn replication_pad() {
         run_parallel(&copies, Level::detect(), &Threads(2), inputs(), outputs, &mut workspace).unwrap();
         assert_eq!(got.bytes(), want.bytes(), "{dtype}");
 
+        // On one thread, in a workspace without the copy.
+        workspace.fill(0x5a);
+        let mut got = output(problem.slot(Tensor::GradInput));
+        let outputs = Outputs { grad_input: values_mut(&mut got) };
+        run(&copies, Level::detect(), inputs(), outputs, &mut workspace).unwrap();
+        assert_eq!(got.bytes(), want.bytes(), "{dtype} on one thread");
+
         let mut got = output(problem.slot(Tensor::GradInput));
         let staging = copies.stagings().next().expect("the copy pays");
         let copy = copy_by_shares(&staging, |share, copy| stage_share(&copies, 0, share, inputs(), copy).unwrap());

@@ -67,16 +67,17 @@ impl Job<'_> {
     pub(super) fn run(&self, level: Level, grad: Values<'_>, room: &mut [f64], out: &mut ValuesMut<'_>) {
         let ([y0, y1], [x0, x1]) = (self.rows, self.columns);
         let stride = self.problem.stride[1];
-        let vectors = room.len() * if self.problem.dtype == Dtype::F64 { 1 } else { 2 } / LANES;
+        let size = if self.problem.dtype == Dtype::F64 { size_of::<f64>() } else { size_of::<f32>() };
+        let vectors = size_of_val(room) / LANES / size;
         // As many cells of each run as fit; with a stride beyond that, runs of one cell.
         let runs = at_least_1(stride.get().min(x1.saturating_sub(x0)).min(vectors));
-        let columns = if runs < stride { runs.get() } else { runs.get().saturating_mul(vectors / runs * LANES) };
+        let columns = if runs == stride { runs.get().saturating_mul(vectors / runs * LANES) } else { runs.get() };
         let mut x = x0;
         while x < x1 {
             let end = x1.min(x.saturating_add(columns));
             let longest = (end - x - 1) / stride + 1;
             let pitch = longest.div_ceil(LANES);
-            let row_pitch = at_least_1(pitch * runs.get().min(end - x));
+            let row_pitch = at_least_1(pitch * runs.get());
             let pitches = [row_pitch.get() * LANES, pitch * LANES];
             let mut y = y0;
             while y < y1 {

@@ -109,7 +109,7 @@ impl<T: Element> Cells<'_, T> {
             total = if column == 0 { sum } else { total + sum };
             top = top.wrapping_add(step);
         }
-        if self.rows == 0 || self.columns == 0 { T::zeroed() } else { T::narrow(total) }
+        T::narrow(total)
     }
 }
 
@@ -153,12 +153,13 @@ impl<T: Element> Kernel for Lines<'_, T> {
 /// The positions of a run that have one source each, one behind the other.
 #[inline(always)]
 fn copied_only(axis: Axis, run: [usize; 2]) -> Range<usize> {
-    let [first, last] = axis.copied(run);
+    let [start, end] = axis.copied(run);
     let one = |at: usize| {
         let [from, to] = axis.sources(at);
         to.wrapping_sub(from) == 1
     };
-    let first = if first < last && !one(first) { first.wrapping_add(1) } else { first };
-    let last = if first < last && !one(last.wrapping_sub(1)) { last.wrapping_sub(1) } else { last };
-    first..last
+    // The outermost may have more. A range that ends before it starts is as empty as any.
+    let first = if one(start) { start } else { start.saturating_add(1) };
+    let last = end.saturating_sub(1);
+    first..if one(last) { end } else { last }
 }

@@ -234,17 +234,16 @@ impl Line {
     #[inline(always)]
     fn corner<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, edge: &Span, dest: &mut [T]) {
         let mut sums = [T::Acc::default(); MOST_LANES];
-        let mut at = 0usize;
-        while at < edge.count {
-            let [columns] = source.sums(isa, edge.from.wrapping_add(at), count);
+        let mut columns = 0..edge.count;
+        while !columns.is_empty() {
+            let [vector] = source.sums(isa, edge.from.wrapping_add(columns.start), count);
             let mut values = [T::Acc::default(); MOST_LANES];
-            columns.store(&mut values);
-            for (column, value) in (at..edge.count).zip(values).take(V::<S, T>::LANES) {
+            vector.store(&mut values);
+            for (column, value) in columns.by_ref().zip(values).take(V::<S, T>::LANES) {
                 let [first, second, ..] = &mut sums;
                 let sum = if column % 2 == 1 && !self.is_real::<T>() { second } else { first };
                 *sum = if column < self.parts { value } else { *sum + value };
             }
-            at = at.wrapping_add(V::<S, T>::LANES);
         }
         T::store(isa, V::<S, T>::load(isa, &sums), dest);
     }

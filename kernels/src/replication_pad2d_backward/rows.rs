@@ -40,15 +40,23 @@ fn copy_bytes(source: &[u8], from: Runs, dest: &mut [u8], to: Runs, rows: usize)
     for _ in 0..rows {
         let src = source.get(at..at.wrapping_add(from.count));
         let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
-        if !VECTORS || src.len() > LONG {
+        if VECTORS && src.len() <= LONG {
+            copy_short(src, dst);
+        } else {
             dst.copy_from_slice(src);
-        } else if !(copy_by::<64>(src, dst) || copy_by::<16>(src, dst) || copy_by::<4>(src, dst)) {
-            // One or two bytes.
-            for (dst, src) in dst.iter_mut().zip(src) {
-                *dst = *src;
-            }
         }
         (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
+    }
+}
+
+/// Copies without a call.
+#[inline(always)]
+fn copy_short(src: &[u8], dst: &mut [u8]) {
+    if !(copy_by::<64>(src, dst) || copy_by::<16>(src, dst) || copy_by::<4>(src, dst)) {
+        // One or two bytes.
+        for (dst, src) in dst.iter_mut().zip(src) {
+            *dst = *src;
+        }
     }
 }
 
@@ -78,7 +86,7 @@ pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &
     }
 }
 
-/// The same of `N` elements, or of any number where `N` is 1.
+/// The same of `N` elements of one scalar, or of any run where `N` is 1.
 #[inline(never)]
 fn fold_some<T: Element, const P: usize, const N: usize>(
     source: &[T],
@@ -87,7 +95,7 @@ fn fold_some<T: Element, const P: usize, const N: usize>(
     to: Runs,
     rows: usize,
 ) {
-    let count = if N == 1 { from.count } else { N * P };
+    let count = if N == 1 { from.count } else { N };
     let (mut at, mut there) = (from.start, to.start);
     for _ in 0..rows {
         let src = source.get(at..at.wrapping_add(count));

@@ -44,7 +44,8 @@ pub(super) struct Batches {
     /// Bytes from a row of `grad_output` to the next one in the UB, and of a row of the output.
     pitch: usize,
     row: usize,
-    slots: u32,
+    /// Batches that are loaded, and that are stored, at a time.
+    slots: [u32; 2],
 }
 
 /// What the parts of a program use.
@@ -76,30 +77,34 @@ impl Batches {
         let (rows, columns, size) = (plan.rows(), plan.columns(), compute.size);
         let [tile_rows, tile_columns] = tile.map(|most| most.unwrap_or(usize::MAX));
         let [[top, bottom], [left, _]] = [paddings(rows)?, paddings(columns)?];
-        let (pitch, row) = (columns.padded * size, columns.size * size);
+        let (from, row) = (columns.padded * size, columns.size * size);
         let shifted = !row.is_multiple_of(BLOCK_BYTES) || !(left * size).is_multiple_of(BLOCK_BYTES);
         let shares = shares(plan);
         let begin = shares.iter().all(|share| (share.start * row).is_multiple_of(BLOCK_BYTES));
         if !shifted || !begin || top.max(bottom) > MOST_FOLDED || tile_columns < columns.size {
             return None;
         }
-        // Rows of `grad_output` that are whole blocks come as such; else vector instructions shift them, and need their room.
-        let budget = if pitch.is_multiple_of(BLOCK_BYTES) { room.without_scratch() } else { room.local_bytes };
-        let pitch = blocks(pitch);
-        let of = |each, slots| Self { compute, rows, columns, each, pitch, row, slots };
-        let unit = period(row);
-        let most = shares.iter().map(|share| share.len().div_ceil(ROWS)).max()?.next_multiple_of(unit);
-        let most = most.min(MOST_ROWS.min(tile_rows) / ROWS).min(MOST_STRIDE * BLOCK_BYTES / pitch) / unit * unit;
-        let fits = |slots| {
-            let sizes = (1..=most / unit).rev().map(move |units| of(units * unit, slots));
-            sizes.into_iter().find(|of| of.bytes().is_some_and(|bytes| bytes <= budget))
+        // Rows of `grad_output` that are whole blocks come as such; else vector instructions shift them, sixteen of each distance from
+        // a block at a time, and need their room.
+        let whole = from.is_multiple_of(BLOCK_BYTES);
+        let budget = if whole { room.without_scratch() } else { room.local_bytes };
+        let pitch = blocks(from);
+        let (unit, many) = (period(row), period(row).max(period(from)));
+        let most = shares.iter().map(|share| share.len().div_ceil(ROWS)).max()?;
+        let fits = |(slots, unit): ([u32; 2], usize)| {
+            let most = most.next_multiple_of(unit).min(MOST_ROWS.min(tile_rows) / ROWS);
+            let most = most.min(MOST_STRIDE * BLOCK_BYTES / pitch) / unit;
+            let mut sizes =
+                (1..=most).rev().map(|n| Self { compute, rows, columns, each: n * unit, pitch, row, slots });
+            sizes.find(|of| of.bytes().is_some_and(|bytes| bytes <= budget))
         };
-        fits(2).or_else(|| fits(1))
+        let ways = [([2, 2], many), ([2, 1], many), ([1, 1], many), ([1, 1], unit)];
+        ways.into_iter().find_map(fits)
     }
 
     /// Bytes of local memory; none where columns cannot be added so.
     fn bytes(&self) -> Option<usize> {
-        Some(2 * self.slots as usize * self.batch_bytes() + Columns::bytes(self)? + Rows::bytes(self))
+        Some(self.slots.iter().sum::<u32>() as usize * self.batch_bytes() + Columns::bytes(self)? + Rows::bytes(self))
     }
 
     /// Rows of a batch.
@@ -124,8 +129,9 @@ impl Batches {
         let input = tensor(&mut b, &problem, Tensor::GradOutput)?;
         let output = tensor(&mut b, &problem, Tensor::GradInput)?;
         let (bytes, field) = (self.batch_bytes(), Some("tile_rows"));
-        let loaded = Ring::new(&mut b, ("rows", bytes, self.slots), field, &[Pipe::Mte2, Pipe::V]);
-        let turned = Ring::new(&mut b, ("turned", bytes, self.slots), field, &[Pipe::V, Pipe::Mte3]);
+        let [loaded, turned] = self.slots;
+        let loaded = Ring::new(&mut b, ("rows", bytes, loaded), field, &[Pipe::Mte2, Pipe::V]);
+        let turned = Ring::new(&mut b, ("turned", bytes, turned), field, &[Pipe::V, Pipe::Mte3]);
         let columns = Columns::new(&mut b, &self);
         let rows = Rows::new(&mut b, &self);
         let shares = shares(plan);

@@ -57,7 +57,7 @@ impl Shape {
         let (period, all) = (period(pitch), to_pitch / BLOCK_BYTES);
         let together = |blocks: usize| {
             let most = (bytes - 2 * BLOCK_BYTES) / pitch;
-            let most = most.min(bytes / ((blocks | 1) * BLOCK_BYTES)) / (ROWS * period) * ROWS * period;
+            let most = most.min(period * bytes / ((blocks | 1) * BLOCK_BYTES)) / (ROWS * period) * ROWS * period;
             (most > 0 && pitch <= 2 * (to_pitch + BLOCK_BYTES) && (blocks | 1) <= bytes / TURNED).then_some((
                 blocks,
                 most,

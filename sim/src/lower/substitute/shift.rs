@@ -14,8 +14,8 @@ use crate::program::{BufferId, Expr, Instruction, Local, Pipe, Rows, Transpose, 
 pub(in crate::lower) const ROWS: usize = 16;
 /// Bytes of a transposed block, and of what lies in front of transposed ones.
 pub(in crate::lower) const TURNED: usize = ROWS * BLOCK_BYTES;
-/// Most bytes that are shifted at a time.
-const MOST: usize = 32 << 10;
+/// Most bytes that are shifted at a time: enough for sixteen rows of each distance from a block, of 130 columns.
+const MOST: usize = 33 << 10;
 /// Fewest bytes that are worth it.
 const FEWEST: usize = 4 << 10;
 

@@ -90,3 +90,15 @@ fn cores_have_even_shares_and_large_copies() {
     let copies = steps(&program, |action| u64::from(matches!(action, Action::Transfer(_))));
     assert!(copies.iter().all(|copies| *copies <= 12 * 8), "{copies:?}");
 }
+
+#[test]
+fn copies_of_blocks_alone_take_no_more_steps() {
+    for dtype in [Dtype::F32, Dtype::F16] {
+        let problem = problem(dtype, [1, 16, 126, 126], [1; 4]);
+        let [bytes, blocks] = ["Ascend910B1", "Ascend310P3"].map(|soc| {
+            let (_, program) = lower(&problem, &At::cores(8).on(soc)).unwrap();
+            steps(&program, |_| 1).iter().sum::<u64>()
+        });
+        assert!(blocks <= bytes, "{dtype}: {blocks} and {bytes}");
+    }
+}

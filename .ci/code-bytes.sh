@@ -7,12 +7,15 @@ export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
+
 operators=(grid-sampler-2d-backward max-unpool2d-backward replication-pad2d-backward im2col-backward)
 
 # bytes TARGET FEATURES OPERATOR...: of code and constants that a program gets which plans and runs the operators.
 bytes() {
     local target=$1 features=$2 keep=() operator
     shift 2
+    say "code of $features on $target"
     for operator in "$@"; do
         operator=${operator//-/_}
         keep+=("--undefined=ubtile_${operator}_plan" "--undefined=ubtile_${operator}_run")

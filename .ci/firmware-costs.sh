@@ -12,7 +12,6 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 targets=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
     riscv64gc-unknown-none-elf aarch64-unknown-none x86_64-unknown-linux-gnu)
 cross=$("$here/cross-toolchain.sh" "${targets[@]:0:6}")
-say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
 
 by_dtype() {
     echo "| operator | f16 | bf16 | f32 | f64 | integer | complex |"
@@ -26,7 +25,6 @@ by_dtype() {
                 case $operator:$dtype in
                 max-*:complex | grid-*:integer | grid-*:complex | repl*:integer | im2col*:integer | im2col*:complex) printf ' |' ;;
                 *)
-                    say "code of $operator in $dtype"
                     size=$(bytes "${targets[0]}" "$operator,$dtype$part" "$operator")
                     printf ' %s |' "$size"
                     ;;
@@ -44,7 +42,6 @@ by_target() {
     for operator in "${operators[@]}"; do
         printf '| %s |' "$operator"
         for target in "${targets[@]}"; do
-            say "code of $operator on $target"
             size=$(bytes "$target" "$operator,f32" "$operator")
             printf ' %s |' "$size"
         done

@@ -27,15 +27,14 @@ export RUSTC_BOOTSTRAP=1
 cargo fuzz build
 for target in $(cargo fuzz list); do
     if [ $# -gt 0 ]; then
-        limit="-max_total_time=$1"
+        limit=("-max_total_time=$1")
     else
-        limit="-runs=${runs[$target]} -seed=2026"
+        limit=("-runs=${runs[$target]}" -seed=2026)
     fi
     mkdir -p "fuzz/corpus/$target" "fuzz/seeds/$target"
-    echo "fuzz: $target, $limit"
+    echo "fuzz: $target, ${limit[*]}"
     # A thread that has just ended can look like a leak. Files are longer than descriptions, stored plans a little.
     length=${lengths[$target]:-512}
-    # shellcheck disable=SC2086 # one or two options
-    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- $limit -max_len="$length" -len_control=0 \
+    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- "${limit[@]}" -max_len="$length" -len_control=0 \
         -timeout=20 -detect_leaks=0 -verbosity=0 -print_final_stats=1
 done

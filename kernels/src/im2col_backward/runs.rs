@@ -37,10 +37,10 @@ impl Job<'_> {
             while x < x1 {
                 let mut run = [T::Acc::default(); RUN];
                 let count = RUN.min(x1 - x);
-                let mut cells = at;
-                for sum in run.iter_mut().take(count).filter(|_| self.accumulates) {
-                    *sum = sum_at(out, cells);
-                    cells = cells.wrapping_add(self.out_strides[1]);
+                if self.accumulates {
+                    for (k, sum) in run.iter_mut().enumerate().take(count) {
+                        *sum = sum_at(out, at.wrapping_add(k.wrapping_mul(self.out_strides[1])));
+                    }
                 }
                 self.add(data, run.get_mut(..count).unwrap_or_default(), [y, x]);
                 for sum in run.into_iter().take(count) {

@@ -15,14 +15,14 @@ use ubtile_tiling::{Problem, Tensor};
 use super::builder::{Builder, int};
 use super::ring::Ring;
 use super::room::Room;
-use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, Run, cast, cast_op, fill, scalar};
+use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, PER_BLOCK, Run, cast, cast_op, fill, scalar, stride};
 use super::{LowerError, shares, tensor};
 use crate::product::Element;
 use crate::program::{
     BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, ScalarOp, Source, TensorId, Vector, VectorOp,
 };
 
-use layout::{Layout, PER_BLOCK};
+use layout::Layout;
 
 /// The program's parts.
 struct Lowering {
@@ -264,7 +264,6 @@ impl Lowering {
     /// Adds some lanes of some rows of windows, at most a repeat each.
     fn add(&self, b: &mut Builder, [sums, windows]: [Local; 2], (lane, lanes): (&Expr, &Expr), rows: &Expr) {
         let (input, pitch) = (self.layout.input, self.layout.lanes());
-        let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
         let further = |local: Local, by: usize| Local { offset: local.offset + lane.clone() * int(by), ..local };
         let (sums, windows) = (further(sums, 4), further(windows, input.size));
         let wide_stride = stride(pitch / PER_BLOCK);

@@ -14,8 +14,15 @@ use ubtile_tiling::Dtype;
 pub(super) const BLOCK_BYTES: usize = BLOCK as usize;
 /// Lanes of 32 bits that a repeat works on.
 pub(super) const LANES: usize = REPEAT as usize / 4;
+/// Lanes of f32 in a block.
+pub(super) const PER_BLOCK: usize = BLOCK_BYTES / 4;
 /// Most blocks from a repeat to the next one.
 pub(super) const MOST_STRIDE: usize = 255;
+
+/// Blocks as a stride; sizes of a program that fits the UB are small enough.
+pub(super) fn stride(blocks: usize) -> u16 {
+    u16::try_from(blocks).unwrap_or(u16::MAX)
+}
 
 /// So many bytes in whole blocks.
 pub(super) const fn blocks(bytes: usize) -> usize {
@@ -168,9 +175,8 @@ pub(super) fn insert(b: &mut Builder, e: Element, to: &Local, at: usize, pitch: 
     let size = size_of(e) as usize;
     let block = at / BLOCK_BYTES * BLOCK_BYTES;
     let lane = (at - block) / size;
-    let stride = u16::try_from(pitch / BLOCK_BYTES).unwrap_or(u16::MAX);
     let vector = Vector::new(VectorOp::Unary(UnaryOp::Copy, e), [behind(to, block), from]);
-    b.vector(vector.strides(0, 1, stride).strides(1, 1, 1).masked(rows, Mask::Bits(1 << lane)));
+    b.vector(vector.strides(0, 1, stride(pitch / BLOCK_BYTES)).strides(1, 1, 1).masked(rows, Mask::Bits(1 << lane)));
 }
 
 /// So many bytes further on.

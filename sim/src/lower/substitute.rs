@@ -28,6 +28,7 @@ use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile,
 use super::builder::Builder;
 use super::room::Room;
 
+pub(super) use scalar_unit::transport;
 use shift::Shifting;
 pub(super) use shift::{ROWS, TURNED, period, turn};
 

@@ -234,8 +234,8 @@ impl Plan {
         let halves =
             largest(cells, budget, |cells| self.bytes(Size { elements, cells })).map(|cells| Size { elements, cells });
         let tiles = |size: &Size| {
-            let [runs, slices] = [(plane_size, size.elements), (cells, size.cells)];
-            ceil_div(runs.0, at_least_1(runs.1)).saturating_mul(ceil_div(slices.0, at_least_1(slices.1)))
+            let runs = ceil_div(plane_size, at_least_1(size.elements));
+            runs.saturating_mul(ceil_div(cells, at_least_1(size.cells)))
         };
         let Some(size) = beside_all.into_iter().chain(halves).min_by_key(tiles) else {
             let want = self.bytes(Size { elements: 1, cells: 1 }).ok_or(PlanError::TooLarge)?;

@@ -13,7 +13,7 @@ use super::coordinates::Coordinates;
 use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{BLOCK_BYTES, Run, behind, cast, fill};
+use crate::lower::shape::{self, BLOCK_BYTES, PER_BLOCK, Run, behind, cast, fill};
 use crate::lower::{LowerError, bits_of};
 use crate::product::Element;
 use crate::program::{
@@ -21,7 +21,7 @@ use crate::program::{
 };
 
 use corners::Weights;
-use sizes::{LOADED, PER_BLOCK, SIXTEEN, Sizes, TURNED};
+use sizes::{LOADED, SIXTEEN, Sizes, TURNED};
 
 /// The program's part.
 struct Lowering {
@@ -295,7 +295,7 @@ impl Lowering {
     }
 }
 
-/// Bytes as blocks of a stride; sizes of a program that fits the UB are small enough.
+/// Bytes as blocks of a stride.
 fn stride(bytes: usize) -> u16 {
-    u16::try_from(bytes / BLOCK_BYTES).unwrap_or(u16::MAX)
+    shape::stride(bytes / BLOCK_BYTES)
 }

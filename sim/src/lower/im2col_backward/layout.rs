@@ -1,10 +1,8 @@
 //! How a box of sums lies in the UB.
 
 use crate::lower::LowerError;
-use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, largest};
+use crate::lower::shape::{Compute, MOST_STRIDE, PER_BLOCK, blocks, largest};
 
-/// Lanes of f32 in a block.
-pub(super) const PER_BLOCK: usize = BLOCK_BYTES / 4;
 /// Most rows of windows that an instruction works on.
 const MOST_ROWS: usize = 240;
 

@@ -17,12 +17,11 @@ use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, fill};
-use crate::lower::substitute::{ROWS, period, turn};
-use crate::lower::{LowerError, bits_of, tensor};
+use crate::lower::substitute::{ROWS, period, transport, turn};
+use crate::lower::{LowerError, tensor};
 use crate::product::Element;
 use crate::program::{
-    Assume, Burst, Expr, Granularity, Instruction, Load, Local, Move, Pipe, Place, Relation, Source, Store, TensorId,
-    Write,
+    Burst, Expr, Granularity, Instruction, Load, Local, Move, Pipe, Place, Relation, Source, Store, TensorId,
 };
 
 use columns::Columns;
@@ -259,10 +258,8 @@ impl Lowering {
             // What is behind the last whole block of the output.
             b.after(Pipe::V, Pipe::S, there);
             b.repeat("k", (whole, bytes, size), None, |b, k| {
-                let (bits, anything) = (bits_of(self.of.compute.element), Assume { from: 0, to: 1, step: 1 });
-                let value = b.read("element", self.turned.at(k.clone()), bits, anything).into();
-                let to = Place::Global(self.output.at(batch.first.clone() * row + k));
-                b.emit(Instruction::Write(Write { to, element: bits, value }));
+                let (to, from) = (self.output.at(batch.first.clone() * row + k.clone()), self.turned.at(k));
+                transport(b, Place::Global(to), Place::Local(from), size);
             });
             b.after(Pipe::S, Pipe::V, back);
         });

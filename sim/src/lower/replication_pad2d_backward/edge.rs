@@ -4,7 +4,7 @@ use super::{Lowering, Piece};
 use crate::lower::bits_of;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{BLOCK_BYTES, Compute, Run, add, blocks, broadcast, cast, fill, insert};
+use crate::lower::shape::{BLOCK_BYTES, Compute, Run, add, blocks, broadcast, cast, fill, insert, stride};
 use crate::product::Element;
 use crate::program::{BufferId, Expr, Local, Pipe, Rows, Transpose};
 
@@ -174,8 +174,7 @@ impl Edge {
 
     /// Rows become columns, sixteen rows at a time.
     fn turn(&self, b: &mut Builder) {
-        let stride = |bytes: usize| u16::try_from(bytes / BLOCK_BYTES).unwrap_or(u16::MAX);
-        let column = stride(self.rows * self.compute.size);
+        let column = stride(self.rows * self.compute.size / BLOCK_BYTES);
         let at = self.turned.at(0);
         let to = if self.compute.is_short() {
             Rows { at, row: column, pair: 2 * column, repeat: 1 }

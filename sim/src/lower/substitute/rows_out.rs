@@ -11,7 +11,7 @@ use super::Substitute;
 use super::scalar_unit::transport;
 use super::shift::{ROWS, Shifting, TURNED, block_behind, block_of, clear, hand_over, period, rows_bytes, turn};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, fill};
+use crate::lower::shape::{BLOCK_BYTES, fill, stride};
 use crate::product::Element;
 use crate::program::{
     BinaryOp, Burst, Expr, Global, Granularity, Instruction, Local, Move, Pipe, Place, Relation, Store, Vector,
@@ -171,8 +171,7 @@ fn image(b: &mut Builder, shifting: Shifting, shape: Shape, ahead: &Expr) {
         let to = image.at(int(half * ROWS / 2 * shape.piece()));
         let from = spill.at(int(half * ROWS / 2) * BLOCK);
         let or = Vector::new(VectorOp::Binary(BinaryOp::Or, Element::U16), [to.clone(), to, from]).repeats(1);
-        let stride = u16::try_from(piece).unwrap_or(u16::MAX);
-        let or = or.strides(0, stride, 0).strides(1, stride, 0);
+        let or = or.strides(0, stride(piece), 0).strides(1, stride(piece), 0);
         b.vector(or);
     }
     b.copy(Move { to: spill.at(0), from: spill.at(int(ROWS) * BLOCK), burst: Burst::of(BLOCK) });

@@ -41,7 +41,7 @@ pub(super) fn read_float(b: &mut Builder, into: Reg, from: Place, element: Eleme
 }
 
 /// An element from one place to another.
-pub(super) fn transport(b: &mut Builder, to: Place, from: Place, size: usize) {
+pub(in crate::lower) fn transport(b: &mut Builder, to: Place, from: Place, size: usize) {
     let element = bits(size);
     let value = read(b, from, element).into();
     b.emit(Instruction::Write(Write { to, element, value }));

@@ -6,7 +6,7 @@
 
 use super::Substitute;
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, fill};
+use crate::lower::shape::{BLOCK_BYTES, fill, stride};
 use crate::product::Element;
 use crate::program::{BufferId, Expr, Instruction, Local, Pipe, Rows, Transpose, Vector, VectorOp};
 
@@ -95,7 +95,6 @@ pub(in crate::lower) type Blocks = (Local, usize, usize);
 
 /// Lanes of 16 bits become blocks, or the other way round.
 pub(in crate::lower) fn turn(b: &mut Builder, to: Blocks, from: Blocks, repeats: impl Into<Expr>) {
-    let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
     let rows = |(at, row, repeat): Blocks| Rows { at, row: stride(row), pair: stride(2 * row), repeat: stride(repeat) };
     let (to, from, repeats) = (rows(to), rows(from), repeats.into());
     b.transpose(Transpose { element: Element::U16, to, from, repeats, to_high: false, from_high: false });

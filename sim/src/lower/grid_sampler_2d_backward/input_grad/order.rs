@@ -1,9 +1,9 @@
 //! Rows of channels, from pixels with their channels side by side.
 
-use super::sizes::{PER_BLOCK, Sizes, TURNED};
+use super::sizes::{Sizes, TURNED};
 use super::{Lowering, Window, stride};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, behind, cast};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, behind, cast};
 use crate::product::Element;
 use crate::program::{Burst, Expr, Rows, Transpose};
 

@@ -8,7 +8,7 @@ use super::super::coordinates::Coordinates;
 use super::super::touched::Touched;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
-use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
+use crate::lower::shape::{BLOCK_BYTES, Compute, PER_BLOCK, blocks, largest};
 
 /// Most points whose cells are found together, with few pixels around each and with sixteen.
 const MOST_POINTS: usize = 512;
@@ -21,8 +21,6 @@ pub(super) const LOADED: usize = 32;
 pub(super) const SIXTEEN: usize = 16;
 /// Elements of a column of a transposition.
 pub(super) const TURNED: usize = 16;
-/// Lanes of f32 in a block.
-pub(super) const PER_BLOCK: usize = BLOCK_BYTES / 4;
 /// Bytes of `input_grad` that are brought in order together.
 const ORDERED: usize = 16 * 1024;
 

@@ -5,14 +5,12 @@
 //! before that was rounded, and the image's column is rounded and put back.
 
 use super::Batches;
+use crate::lower::bits_of;
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, add, behind, cast, cast_op, fill, insert};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, add, behind, cast, cast_op, fill, insert, stride};
 use crate::lower::substitute::{ROWS, TURNED, turn};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Mask, Move, Vector, VectorOp};
-
-/// Columns of a block in f32.
-const PER_BLOCK: usize = BLOCK_BYTES / 4;
 
 /// Both ends.
 pub(super) struct Columns(Vec<End>);
@@ -109,7 +107,6 @@ impl Columns {
     pub(super) fn widen(&self, b: &mut Builder, of: &Batches, rows: &Local) {
         for End { place, wide, .. } in &self.0 {
             let Some([wide, _]) = wide else { continue };
-            let stride = |blocks: usize| u16::try_from(blocks).unwrap_or(u16::MAX);
             let (row, per_repeat) = (of.row_blocks(), 8 / 2);
             let from = behind(rows, place.block * BLOCK_BYTES);
             let op = cast_op(Element::F32, of.compute.element);
@@ -147,7 +144,7 @@ impl Columns {
             let lanes = int(of.most() * of.compute.per_block());
             cast(b, (narrow.at(0), element), (wide.at(0), Element::F32), lanes);
             let at = (place.block * of.compute.per_block() + place.target) * of.compute.size;
-            insert(b, super::bits_of(element), rows, at, of.pitch, narrow.at(0), int(of.most()).into());
+            insert(b, bits_of(element), rows, at, of.pitch, narrow.at(0), int(of.most()).into());
         }
     }
 }
@@ -199,10 +196,9 @@ impl End {
         let (at, row) = self.blocks(of, rows);
         let at = behind(&at, self.place.target / PER_BLOCK * BLOCK_BYTES);
         let (operands, other) = if left { ([sum.at(0), at.clone()], 1) } else { ([at.clone(), sum.at(0)], 2) };
-        let stride = u16::try_from(row).unwrap_or(u16::MAX);
         let [first, second] = operands;
         let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, first, second]);
-        let vector = vector.strides(0, 1, stride).strides(3 - other, 1, stride).strides(other, 1, 1);
+        let vector = vector.strides(0, 1, stride(row)).strides(3 - other, 1, stride(row)).strides(other, 1, 1);
         let vector = vector.masked(int(of.most()), Mask::Bits(1 << (self.place.target % PER_BLOCK)));
         // Ends that meet in a block have lanes of their own.
         if apart && self.wide.is_none() {

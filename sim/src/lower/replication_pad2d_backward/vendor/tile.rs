@@ -3,12 +3,9 @@
 use crate::lower::builder::{Builder, int};
 use crate::lower::replication_pad2d_backward::vendor::EDGE;
 use crate::lower::ring::Ring;
-use crate::lower::shape::{BLOCK_BYTES, Compute, Run, add, cast, fill};
+use crate::lower::shape::{BLOCK_BYTES, Compute, PER_BLOCK, Run, add, cast, fill, stride};
 use crate::product::Element;
 use crate::program::{BufferId, Burst, Expr, Global, Local, Pipe, Rows, Transpose};
-
-/// Lanes of f32 in a block.
-const PER_BLOCK: usize = BLOCK_BYTES / 4;
 
 /// Its buffers.
 pub(super) struct Tile {
@@ -101,7 +98,7 @@ impl Tile {
     /// Turns so many columns from one on, multiples of 16 and of 8, in so many rows.
     pub(super) fn turn(&self, b: &mut Builder, first: impl Into<Expr>, columns: usize, rows: &Expr) {
         let Some((turned, _)) = self.turned else { return };
-        let (row, column, first) = (stride(self.columns * 4), stride(self.rows * 4), first.into());
+        let (row, column, first) = (stride(self.columns / PER_BLOCK), stride(self.rows / PER_BLOCK), first.into());
         b.repeat("group", (0, rows.clone(), EDGE), None, |b, group| {
             b.transpose(Transpose {
                 element: Element::F32,
@@ -127,7 +124,7 @@ impl Tile {
     /// Turns so many columns back, a multiple of 16: the turned ones from `from` on to those from `to` on.
     pub(super) fn turn_back(&self, b: &mut Builder, from: usize, to: impl Into<Expr>, columns: usize) {
         let Some((turned, _)) = self.turned else { return };
-        let (row, column, to) = (stride(self.columns * 4), stride(self.rows * 4), to.into());
+        let (row, column, to) = (stride(self.columns / PER_BLOCK), stride(self.rows / PER_BLOCK), to.into());
         for group in (0..columns).step_by(EDGE) {
             b.transpose(Transpose {
                 element: Element::F32,
@@ -187,9 +184,4 @@ impl Tile {
         let from = self.wide.as_ref().map_or_else(|| self.loaded.at(0), |(wide, _)| wide.at(0));
         Local { offset: from.offset + (row * int(self.columns) + column) * 4, ..from }
     }
-}
-
-/// Bytes as blocks of a stride.
-fn stride(bytes: usize) -> u16 {
-    u16::try_from(bytes / BLOCK_BYTES).unwrap_or(u16::MAX)
 }

@@ -8,16 +8,14 @@ use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
-use super::staging::Stage;
+use super::staging::{LINE, Stage};
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
-/// Values that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
-const NEAR: usize = 1 << 20;
-/// Values of a cache line, at least.
-const LINE: usize = 16;
+/// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
+const NEAR: usize = 4 << 20;
 
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
@@ -169,9 +167,9 @@ impl<A: Real> Four<'_, '_, A> {
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
         let Self { chunk, corners, scattered, weights } = self;
         let (pitch, count) = (chunk.pitch, chunk.cells.count);
-        if chunk.input.len().saturating_add(chunk.input_grad.len()) > NEAR {
+        if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
             for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
-                for line in (0..pitch).step_by(LINE) {
+                for line in (0..pitch).step_by(LINE / size_of::<A>().max(1)) {
                     isa.prefetch(chunk.input, a.wrapping_add(line));
                     isa.prefetch(chunk.input_grad, b.wrapping_add(line));
                 }

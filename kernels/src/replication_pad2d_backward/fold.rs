@@ -113,6 +113,12 @@ impl<T: Element> Cells<'_, T> {
     }
 }
 
+/// A tensor of fewer bytes may be in a cache.
+const CACHED: usize = 14 << 20;
+/// Bytes of rows that are asked for ahead of their use. Of shorter ones each step takes many, longer ones are runs of their own:
+/// both a processor foresees.
+const ASKED: Range<usize> = 320..3072;
+
 /// Rows whose columns lie side by side.
 struct Lines<'a, T>(Fold<'a, T>);
 
@@ -125,6 +131,7 @@ impl<T: Element> Kernel for Lines<'_, T> {
         let line = Line::new(columns, run, parts);
         let inner = copied_only(rows, [0, rows.size]);
         let at_once = line.rows_at_once(size_of::<T>(), from.pitch(), to.pitch());
+        let far = size_of_val(source) > CACHED && ASKED.contains(&from.pitch().wrapping_mul(size_of::<T>()));
         for (plane, [start, end]) in planes {
             let (from_plane, to_plane) = (from.plane(plane), to.plane(plane).wrapping_add(line.start));
             let mut row = start;
@@ -134,12 +141,15 @@ impl<T: Element> Kernel for Lines<'_, T> {
                 let source = Source { data: source, start, pitch: from.pitch() };
                 let dest = dest.get_mut(to_plane.wrapping_add(row.wrapping_mul(to.pitch()))..).unwrap_or(&mut []);
                 let mut made = 1;
+                if inner.contains(&row) {
+                    made = inner.end.min(end).wrapping_sub(row).min(at_once);
+                }
+                if far {
+                    source.ask(isa, i1.wrapping_sub(i0).max(made));
+                }
                 match i1.wrapping_sub(i0) {
                     0 => line.zero(dest),
                     1 => {
-                        if inner.contains(&row) {
-                            made = inner.end.min(end).wrapping_sub(row).min(at_once);
-                        }
                         line.copy(isa, source, dest, to.pitch(), made);
                     }
                     count => line.fold(isa, source, count, dest),

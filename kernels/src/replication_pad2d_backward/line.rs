@@ -18,6 +18,10 @@ const MOST_LANES: usize = 8;
 /// Bytes of `grad_output` that are copied before the edges beside them are folded, so that these are found in a cache.
 const BLOCK_BYTES: usize = 8192;
 
+/// How far ahead `grad_output` is asked for, line by line of a cache.
+const AHEAD_BYTES: usize = 4096;
+const LINE_BYTES: usize = 64;
+
 /// Sums of at most so many scalars are made row by row: processors run that many ahead.
 const SHORT: usize = 8;
 
@@ -262,6 +266,15 @@ impl<'a, T: Element> Source<'a, T> {
     #[inline(always)]
     fn runs(&self, span: &Span) -> Runs {
         Runs { start: self.start.wrapping_add(span.from), count: span.count, pitch: self.pitch }
+    }
+
+    /// Asks for as much as so many rows have, some way ahead.
+    #[inline(always)]
+    pub(super) fn ask<S: Isa>(&self, isa: S, rows: usize) {
+        let [ahead, line] = [AHEAD_BYTES, LINE_BYTES].map(|bytes| bytes / size_of::<T>().max(1));
+        for at in (0..rows.wrapping_mul(self.pitch)).step_by(line) {
+            isa.prefetch(self.data, self.start.wrapping_add(ahead).wrapping_add(at));
+        }
     }
 
     /// All that lies behind scalar `at` of a row.

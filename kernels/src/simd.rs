@@ -17,6 +17,9 @@ mod tests;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 
+/// Bytes of a tensor that a processor's last cache holds beside others. To ask for a smaller one ahead costs more than it gains.
+pub(crate) const CACHED: usize = 14 << 20;
+
 /// A token of an instruction set.
 pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     /// Vector of f32.

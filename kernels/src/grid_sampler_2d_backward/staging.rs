@@ -8,14 +8,12 @@ use super::coordinates::splat;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{CACHED, Isa, Real, Vector};
 
 /// Positions staged before the next channels are: a few lines of each plane, which memory gives faster than single ones.
 const STAGE_STEP: usize = 64;
 /// How many channels ahead are asked for. No more, as planes that are a power of two apart share few places of a cache.
 const AHEAD: usize = 8;
-/// A tensor of fewer bytes is taken to be in a cache.
-const CACHED: usize = 1 << 20;
 /// Bytes of a line of a cache.
 pub(super) const LINE: usize = 64;
 /// Positions brought back before the next channels are: a few lines of each plane, which some processors write faster.
@@ -80,7 +78,8 @@ pub(crate) fn stage<S: Isa, T: Element>(
     pitch: usize,
 ) {
     let lanes = <T::Acc as Real>::V::<S>::LANES;
-    let far = size_of_val(planes.data) > CACHED && planes.column == 1;
+    // Two more tensors as large are at work.
+    let far = size_of_val(planes.data) > CACHED / 2 && planes.column == 1;
     let (first, mut rest) = (positions.start, positions);
     while !rest.is_empty() {
         let (from, count) = planes.run(&rest, STAGE_STEP);

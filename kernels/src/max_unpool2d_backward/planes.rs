@@ -9,15 +9,13 @@ use bytemuck::Pod;
 
 use super::at_least_1;
 use super::gather::Index;
-use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
+use crate::simd::{CACHED, Isa};
 
 /// Elements between two rounds of asking, or a plane: many enough that a round costs little beside them.
 const ROUND: usize = 96;
 /// How many rows of a plane to ask ahead.
 const ROWS_AHEAD: usize = 2;
-/// A tensor of fewer bytes is taken to be in a cache.
-const CACHED: usize = 1 << 20;
 
 /// Tensors without gaps.
 #[derive(Clone, Copy, Debug)]
@@ -39,28 +37,27 @@ impl Planes {
         // What is asked for counts from here, too.
         let own = data.get(plane.wrapping_mul(cells)..).unwrap_or(&[]);
         let all = indices.get(first..).unwrap_or(&[]);
-        let (mut planes, mut indices, mut out) = (own, all, out);
+        let (mut plane, mut others) = own.split_at_checked(cells).unwrap_or_default();
+        let (mut indices, mut out) = (all, out);
         // Up to the end of the first plane, which a share may begin in the middle of.
-        let mut count = elements.wrapping_sub(first % at_least_1(elements));
-        let mut ahead = Ahead::new(self, own, elements.wrapping_sub(count));
+        let mut left = elements.wrapping_sub(first % at_least_1(elements));
+        let mut ahead = Ahead::new(self, own, elements.wrapping_sub(left));
+        let round = if ahead.lines > 0 { ROUND } else { usize::MAX };
         let mut bad = None;
         while !out.is_empty() {
-            count = count.min(out.len());
+            let count = left.min(round).min(out.len());
             let (to, rest) = out.split_at_mut_checked(count).unwrap_or_default();
             let (from, behind) = indices.split_at_checked(count).unwrap_or_default();
-            let (plane, others) = planes.split_at_checked(cells).unwrap_or_default();
-            let before = first.wrapping_add(all.len().wrapping_sub(indices.len()));
-            if ahead.lines == 0 {
-                bad = bad.or(pick(plane, from, to).map(|at| before.wrapping_add(at)));
-            } else {
-                for (round, (to, from)) in to.chunks_mut(ROUND).zip(from.chunks(ROUND)).enumerate() {
-                    let at =
-                        pick(plane, from, to).map(|at| before.wrapping_add(round.wrapping_mul(ROUND)).wrapping_add(at));
-                    bad = bad.or(at);
-                    ahead.ask(own);
-                }
+            if let Some(at) = pick(plane, from, to) {
+                let before = first.wrapping_add(all.len().wrapping_sub(indices.len()));
+                bad = bad.or(Some(before.wrapping_add(at)));
             }
-            (out, indices, planes, count) = (rest, behind, others, elements);
+            ahead.ask(own);
+            (out, indices, left) = (rest, behind, left.wrapping_sub(count));
+            if left == 0 {
+                (plane, others) = others.split_at_checked(cells).unwrap_or_default();
+                left = elements;
+            }
         }
         bad
     }

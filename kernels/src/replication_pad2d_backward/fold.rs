@@ -10,7 +10,7 @@ use super::rows::{self, Runs};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Planes;
-use crate::simd::Isa;
+use crate::simd::{CACHED, Isa};
 
 /// Rows to make, with all of `grad_output` that folds into them at hand.
 pub(super) struct Fold<'a, T> {
@@ -113,8 +113,6 @@ impl<T: Element> Cells<'_, T> {
     }
 }
 
-/// A tensor of fewer bytes may be in a cache.
-const CACHED: usize = 14 << 20;
 /// Bytes of rows that are asked for ahead of their use. Of shorter ones each step takes many, longer ones are runs of their own:
 /// both a processor foresees.
 const ASKED: Range<usize> = 320..3072;

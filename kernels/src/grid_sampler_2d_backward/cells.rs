@@ -169,7 +169,9 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
         let width = lanes_of::<S, T::Acc>();
         for k in (0..count).step_by(width) {
             let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
-            let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
+            // Where nothing is left, the end of the pairs, not `&[]`: a masked load at an address without memory is slow.
+            let back = pairs.get(width.min(pairs.len())..).unwrap_or(&[]);
+            let two = [T::load(isa, pairs), T::load(isa, back)];
             let [xs, ys] = Vector::deinterleave(isa, two);
             put::<S, _, _>(xs, x, k);
             put::<S, _, _>(ys, y, k);

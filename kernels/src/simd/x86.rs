@@ -70,6 +70,17 @@ fn read_each<const N: usize>(at: &[u32; N]) -> [usize; N] {
     at.each_ref().map(|at| unsafe { core::ptr::read_volatile(at) } as usize)
 }
 
+/// Eight elements of two bytes; zeros where `src` ends.
+#[inline(always)]
+fn eight_halves<T: bytemuck::Pod>(src: &[T]) -> __m128i {
+    // Not one array for both: the compiler would put every vector together element by element, as it must the last one.
+    let eight: wide::u16x8 = match src.first_chunk::<8>() {
+        Some(full) => bytemuck::cast(*full),
+        None => bytemuck::cast(lanes::<T, 8>(src)),
+    };
+    eight.into()
+}
+
 impl Isa for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
@@ -85,7 +96,7 @@ impl Isa for Avx2 {
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {
-        let bits: __m128i = wide::u16x8::new(lanes(src).map(f16::to_bits)).into();
+        let bits = eight_halves(src);
         // SAFETY: there is a token.
         F32x8(unsafe { _mm256_cvtph_ps(bits) })
     }
@@ -97,7 +108,7 @@ impl Isa for Avx2 {
     }
     #[inline(always)]
     fn load_bf16(self, src: &[bf16]) -> F32x8 {
-        let bits: __m128i = wide::u16x8::new(lanes(src).map(bf16::to_bits)).into();
+        let bits = eight_halves(src);
         // SAFETY: there is a token.
         F32x8(unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(bits))) })
     }

@@ -2,7 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
-use super::coordinates::{Axis, Position, somewhere};
+use super::coordinates::{Axis, Position, somewhere, splat};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
@@ -240,6 +240,51 @@ impl<A: Real> Cells<A> {
             *weights = [bx * by, ax * by, bx * ay, ax * ay];
         }
         weights
+    }
+}
+
+/// As [`Cells::corners`], from vectors of cells. No axis of the image has more pixels than f32 counts exactly.
+#[derive(Debug)]
+pub(crate) struct Corners<'a, A> {
+    pub(crate) cells: &'a Cells<A>,
+    pub(crate) window: &'a Window,
+    pub(crate) to: &'a mut Each<[usize; 4]>,
+}
+
+impl<A: Real> Kernel for Corners<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        let Self { cells, window, to } = self;
+        // The pixel behind each cell, which may be the first one; far behind all pixels for points that lie nowhere.
+        let mut next = [[0; CHUNK]; 2];
+        let (one, zero, far) = (splat(isa, A::ONE), splat(isa, A::default()), splat(isa, A::from_usize(1 << 30)));
+        for (axis, next) in [&cells.y, &cells.x].into_iter().zip(&mut next) {
+            for k in (0..CHUNK).step_by(lanes_of::<S, A>()) {
+                let behind = lanes(isa, &axis.cell, k) + one;
+                let behind = Vector::select(zero.le(behind), behind, far);
+                behind.store_indices(next.get_mut(k..).unwrap_or(&mut []));
+            }
+        }
+        // A copy: for all that the compiler knows, what is written might be what is read.
+        let Window { first, size, strides } = *window;
+        let offsets = |next: u32, axis: usize| {
+            let next = (next as usize).wrapping_sub(first[axis]);
+            let offset = next.wrapping_mul(strides[axis]);
+            let cell = if next.wrapping_sub(1) < size[axis] { offset.wrapping_sub(strides[axis]) } else { ABSENT };
+            [cell, if next < size[axis] { offset } else { ABSENT }]
+        };
+        let [y, x] = &next;
+        for (corners, (&y, &x)) in to.iter_mut().zip(y.iter().zip(x)) {
+            let ([north, south], [west, east]) = (offsets(y, 0), offsets(x, 1));
+            let [nw, ne] = [north.wrapping_add(west), north.wrapping_add(east)];
+            *corners = [nw, ne, south.wrapping_add(west), south.wrapping_add(east)];
+        }
+        if cells.nearest {
+            to.iter_mut().for_each(|[_, others @ ..]| *others = [ABSENT; 3]);
+        }
+        to.get_mut(cells.count..).unwrap_or(&mut []).fill([ABSENT; 4]);
     }
 }
 

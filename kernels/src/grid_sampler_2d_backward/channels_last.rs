@@ -1,9 +1,10 @@
 //! Channels side by side: a pixel's channels are one run of memory, and vectors are over channels.
 
 use core::ops::Range;
+use core::slice::{from_mut, from_ref};
 
 use super::bicubic::{Bicubic, Taps};
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Each, Find, Sums, Window, any_present};
+use super::cells::{ABSENT, Axes, CHUNK, Cells, Corners, Each, Find, Sums, Window, any_present};
 use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
@@ -16,6 +17,8 @@ use crate::simd::{Isa, Real, Vector};
 
 /// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
 const NEAR: usize = 4 << 20;
+/// Pixels of an axis that f32 counts exactly, and one more.
+const COUNTABLE: usize = 1 << 24;
 
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
@@ -81,13 +84,22 @@ impl<T: Element> ChannelsLast<'_, T> {
         dispatch(self.level, Stage { planes, channels: self.channels, positions: points, staged, pitch: self.pitch });
     }
 
+    /// Finds the offsets of the pixels around a chunk of points.
+    fn corners(&self, cells: &Cells<T::Acc>, window: &Window, to: &mut Each<[usize; 4]>) {
+        if self.image.size.iter().all(|&size| size < COUNTABLE) {
+            dispatch(self.level, Corners { cells, window, to });
+        } else {
+            cells.corners(window, to);
+        }
+    }
+
     fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>, pixels: &mut Pixels) {
         let Pixels { read, added_to } = pixels;
-        chunk.cells.corners(&self.image, read);
+        self.corners(chunk.cells, &self.image, read);
         let added_to = if self.window == self.image {
             &*read
         } else {
-            chunk.cells.corners(&self.window, added_to);
+            self.corners(chunk.cells, &self.window, added_to);
             &*added_to
         };
         // A band's share looks at many points that lie outside of the band.
@@ -97,7 +109,8 @@ impl<T: Element> ChannelsLast<'_, T> {
         }
         self.stage(points, chunk.tile);
         let weights = if scatters { Some(chunk.cells.weights()) } else { None };
-        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, weights: weights.as_ref() });
+        let diagonals = [&self.image, &self.window].map(|window| window.strides[0].saturating_add(window.strides[1]));
+        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, weights: weights.as_ref(), diagonals });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -144,6 +157,8 @@ struct Four<'a, 'b, A> {
     scattered: &'b Each<[usize; 4]>,
     /// `None` when nothing is scattered.
     weights: Option<&'b Each<[A; 4]>>,
+    /// From a pixel to the one south-east of it, where it is read and where it is added to.
+    diagonals: [usize; 2],
 }
 
 impl<A: Real> Kernel for Four<'_, '_, A> {
@@ -165,13 +180,22 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
 impl<A: Real> Four<'_, '_, A> {
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
-        let Self { chunk, corners, scattered, weights } = self;
+        let Self { chunk, corners, scattered, weights, diagonals } = self;
         let (pitch, count) = (chunk.pitch, chunk.cells.count);
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
-            for (&a, &b) in corners.as_flattened().iter().zip(scattered.as_flattened()) {
-                for line in (0..pitch).step_by(LINE / size_of::<A>().max(1)) {
-                    isa.prefetch(chunk.input, a.wrapping_add(line));
-                    isa.prefetch(chunk.input_grad, b.wrapping_add(line));
+            let (values, mut last) = (LINE / size_of::<A>().max(1), [ABSENT; 4]);
+            for (read, scattered) in corners.iter().zip(scattered) {
+                // Points that follow each other often lie in the same lines.
+                let lines = read.map(|at| at / values);
+                if lines == last {
+                    continue;
+                }
+                last = lines;
+                for (&a, &b) in read.iter().zip(scattered) {
+                    for line in (0..pitch).step_by(values) {
+                        isa.prefetch(chunk.input, a.wrapping_add(line));
+                        isa.prefetch(chunk.input_grad, b.wrapping_add(line));
+                    }
                 }
             }
         }
@@ -186,13 +210,16 @@ impl<A: Real> Four<'_, '_, A> {
                 else {
                     continue;
                 };
-                let (nw, ne) = (position::<A, GROUP>(input, nw, pitch), position::<A, GROUP>(input, ne, pitch));
-                let (sw, se) = (position::<A, GROUP>(input, sw, pitch), position::<A, GROUP>(input, se, pitch));
-                if nw.is_none() && ne.is_none() && sw.is_none() && se.is_none() {
-                    continue;
-                }
-                let (nw, ne) = (nw.unwrap_or(&zeros), ne.unwrap_or(&zeros));
-                let (sw, se) = (sw.unwrap_or(&zeros), se.unwrap_or(&zeros));
+                let four = if GROUP == 4 { square(input, [nw, se], diagonals[0]) } else { None };
+                let [nw, ne, sw, se] = if let Some(four) = four {
+                    four
+                } else {
+                    let four = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
+                    if four.iter().all(Option::is_none) {
+                        continue;
+                    }
+                    four.map(|pixel| pixel.unwrap_or(&zeros))
+                };
                 let [x, y] = gradient::bilinear(isa, go, [nw, ne, sw, se], distances);
                 (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
             }
@@ -200,6 +227,20 @@ impl<A: Real> Four<'_, '_, A> {
         if let Some(weights) = weights {
             for (k, (corners, weights)) in scattered.iter().zip(weights).enumerate().take(count) {
                 let Some(go) = position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch) else { continue };
+                let (&[nw, _, _, se], &[a, b, c, d]) = (corners, weights);
+                if GROUP == 4
+                    && let Some(square) = square_mut::<A, GROUP>(chunk.input_grad, [nw, se], diagonals[1])
+                {
+                    if let Some([nw, ne]) = square.first_chunk_mut() {
+                        gradient::scatter(isa, from_mut(nw), a, go);
+                        gradient::scatter(isa, from_mut(ne), b, go);
+                    }
+                    if let Some([sw, se]) = square.last_chunk_mut() {
+                        gradient::scatter(isa, from_mut(sw), c, go);
+                        gradient::scatter(isa, from_mut(se), d, go);
+                    }
+                    continue;
+                }
                 for (&at, &weight) in corners.iter().zip(weights) {
                     if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
                         gradient::scatter(isa, pixel, weight, go);
@@ -265,12 +306,32 @@ impl<A: Real> Sixteen<'_, '_, A> {
     }
 }
 
+/// The four pixels from `nw` to `se`, one group of channels each, where they are there: only then is one a `diagonal` from the other.
+#[inline(always)]
+fn square<A, const GROUP: usize>(staged: &[A], [nw, se]: [usize; 2], diagonal: usize) -> Option<[&[[A; GROUP]]; 4]> {
+    let rest = staged.get(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
+    let (square, _) = rest.get(..diagonal.saturating_add(GROUP))?.as_chunks();
+    let ([nw, ne], [sw, se]) = (square.first_chunk()?, square.last_chunk()?);
+    Some([nw, ne, sw, se].map(from_ref))
+}
+
+/// All pixels between the two, to be written.
+#[inline(always)]
+fn square_mut<A, const GROUP: usize>(
+    staged: &mut [A],
+    [nw, se]: [usize; 2],
+    diagonal: usize,
+) -> Option<&mut [[A; GROUP]]> {
+    let rest = staged.get_mut(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
+    Some(rest.get_mut(..diagonal.saturating_add(GROUP))?.as_chunks_mut().0)
+}
+
 /// The channels of the staged position that begins at an offset, if it is there.
 #[inline(always)]
 fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
     let rest = staged.get(at..)?;
     if GROUP == 4 {
-        return rest.first_chunk().map(core::slice::from_ref);
+        return rest.first_chunk().map(from_ref);
     }
     rest.get(..pitch).map(|channels| channels.as_chunks::<GROUP>().0)
 }
@@ -280,7 +341,7 @@ fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Opt
 fn position_mut<A, const GROUP: usize>(staged: &mut [A], at: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
     let rest = staged.get_mut(at..)?;
     if GROUP == 4 {
-        return rest.first_chunk_mut().map(core::slice::from_mut);
+        return rest.first_chunk_mut().map(from_mut);
     }
     rest.get_mut(..pitch).map(|channels| channels.as_chunks_mut::<GROUP>().0)
 }

@@ -261,11 +261,18 @@ fn routes_by_size() {
     assert_eq!(route(GridSampler { hi: 1 << 12, wi: 1 << 12, ..few }, 1), Route::PointLanes);
     assert_eq!(route(GridSampler { hi: 1 << 12, wi: 1 + (1 << 12), ..few }, 1), Route::Images);
     // Image and gradient of four channels take a megabyte.
-    for (dtype, pixels) in [(Dtype::F32, 1 << 15), (Dtype::F16, 1 << 15), (Dtype::F64, 1 << 14)] {
-        let four = GridSampler { dtype, c: 4, hi: 2, ..few };
+    let (bilinear, nearest) = (Interpolation::Bilinear, Interpolation::Nearest);
+    for (dtype, interpolation, pixels) in
+        [(Dtype::F32, bilinear, 1 << 15), (Dtype::F16, bilinear, 1 << 15), (Dtype::F64, nearest, 1 << 14)]
+    {
+        let four = GridSampler { dtype, interpolation, c: 4, hi: 2, ..few };
         assert_eq!(route(GridSampler { wi: pixels / 2, ..four }, 1), Route::PointLanes, "{dtype}");
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..four }, 1), Route::Images, "{dtype}");
     }
+    // Of F64 they are a vector.
+    let doubles = GridSampler { dtype: Dtype::F64, interpolation: bilinear, ..few };
+    assert_eq!(route(doubles, 1), Route::PointLanes);
+    assert_eq!(route(GridSampler { c: 4, ..doubles }, 1), Route::Images);
     assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
     // Cores beyond the images: blocks of channels, or bands of eight rows.
     for (c, hi, cores, wanted, shares) in [

@@ -99,7 +99,9 @@ impl Plan {
         const NEAR: usize = 1 << 20;
         let p = &self.problem;
         let plane = self.pixels().saturating_mul(self.sums_dtype().size());
-        (p.c <= 3 || p.c == 4 && plane.saturating_mul(2 * 4) <= NEAR)
+        // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
+        let most = if p.dtype == Dtype::F64 && p.interpolation == Interpolation::Bilinear { 3 } else { 4 };
+        (p.c <= 3 || p.c == most && plane.saturating_mul(2 * 4) <= NEAR)
             && p.interpolation != Interpolation::Bicubic
             && p.hi >= 2
             && p.wi >= 2

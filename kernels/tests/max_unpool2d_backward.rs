@@ -81,13 +81,14 @@ fn sizes_around_the_chunks() {
 #[test]
 fn planes_that_no_cache_holds() {
     let rng = &mut Rng::new(5);
-    // Rows of no multiple of anything; 1.1 MB.
-    let spec = MaxUnpool { n: 1, c: 3, h: 150, w: 151, out_h: 301, out_w: 303, ..Default::default() };
+    // Rows of no multiple of anything.
+    let (dtype, out_dtype) = (Dtype::F64, Dtype::F64);
+    let spec = MaxUnpool { dtype, out_dtype, n: 1, c: 3, h: 350, w: 437, out_h: 701, out_w: 877, ..Default::default() };
     for index in [IndexFill::Permutation, IndexFill::Duplicates, IndexFill::OutOfRange] {
         check(&spec, Fill::Uniform, index, rng);
     }
     let (problem, plane, cells) = (spec.problem(), spec.h * spec.w, (spec.out_h * spec.out_w) as i64);
-    assert!(3 * 4 * cells > 1 << 20);
+    assert!(3 * 8 * cells > 14 << 20);
     let data = max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Permutation, rng);
     // Around the rounds of 96, of the first plane and of another one.
     for position in [0, 95, 96, 97, 191, 192, 1000, plane - 1, plane, plane + 96, 2 * plane + 95, 3 * plane - 1] {

@@ -42,6 +42,8 @@ pub(crate) struct PointLanes<'a, 'b, T: Element> {
     pub(crate) added: Range<usize>,
     /// Where the gradients of the points go, if they are made.
     pub(crate) grid_grad: Option<&'b mut GridGrad<'a, T>>,
+    /// Memory for a run of points.
+    pub(crate) kept: Option<&'b mut Kept<T::Acc>>,
 }
 
 /// Planes without gaps between rows and columns. `D` is a slice of numbers, to read or to write.
@@ -53,9 +55,10 @@ pub(crate) struct Packed<D> {
     pub(crate) channel: usize,
 }
 
-/// What is kept of a run of points.
+/// What is kept of a run of points. What an earlier run left does not matter, so images share it: to make it takes as long as some
+/// points do.
 #[derive(Debug)]
-struct Kept<A> {
+pub(crate) struct Kept<A> {
     /// Grid values, then gradients.
     pairs: [[A; RUN]; 2],
     grad_output: [[A; RUN]; CHANNELS],
@@ -66,20 +69,26 @@ struct Kept<A> {
     terms: [[[A; 4]; RUN]; CHANNELS],
 }
 
+impl<A: Real> Kept<A> {
+    pub(crate) fn new() -> Self {
+        let zeros = [A::default(); RUN];
+        Self {
+            pairs: [zeros; 2],
+            grad_output: [zeros; CHANNELS],
+            places: [Places::new(), Places::new()],
+            at: [0; RUN],
+            terms: [[[A::default(); 4]; RUN]; CHANNELS],
+        }
+    }
+}
+
 impl<T: Element> Kernel for PointLanes<'_, '_, T> {
     /// Whether all that was added is finite: no sum of such terms is a NaN.
     type Output = bool;
 
     #[inline(always)]
     fn run<S: Isa>(mut self, isa: S) -> bool {
-        let zeros = [T::Acc::default(); RUN];
-        let mut kept = Kept {
-            pairs: [zeros; 2],
-            grad_output: [zeros; CHANNELS],
-            places: [Places::new(), Places::new()],
-            at: [0; RUN],
-            terms: [[[T::Acc::default(); 4]; RUN]; CHANNELS],
-        };
+        let Some(kept) = self.kept.take() else { return true };
         let zero = splat(isa, T::Acc::default());
         let mut defect = zero;
         for first in self.points.clone().step_by(RUN) {
@@ -89,13 +98,13 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 defect = defect + self.load_grad_output(isa, c, first..first.wrapping_add(count), to);
             }
             if self.axes.nearest {
-                self.nearest(isa, count, &mut kept);
-            } else if self.locate(isa, count, &mut kept) {
-                self.compute::<S, true>(isa, count, &mut kept);
+                self.nearest(isa, count, kept);
+            } else if self.locate(isa, count, kept) {
+                self.compute::<S, true>(isa, count, kept);
             } else {
-                self.compute::<S, false>(isa, count, &mut kept);
+                self.compute::<S, false>(isa, count, kept);
             }
-            self.scatter(&kept, count);
+            self.scatter(kept, count);
             if let Some(grid_grad) = self.grid_grad.as_mut() {
                 put_pairs(isa, &mut grid_grad.out, first, count, &kept.pairs);
             }

@@ -4,13 +4,12 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Route, ShareRange, Work};
 
-use super::cells::CHUNK;
-use super::cells::Window;
+use super::cells::{CHUNK, Window};
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
 use super::planes::{Canonical, Planes};
-use super::point_lanes::{Packed, PointLanes};
+use super::point_lanes::{Kept, Packed, PointLanes};
 use super::sources::Sources;
 use super::staging::{Pack, Stage, Unpack, Unstage};
 use super::stored::Stored;
@@ -45,7 +44,8 @@ impl<T: Stored> Share<'_, T> {
             // What follows has been refused if it is not built.
             _ if !CHANNELS_LAST => {}
             Work::PointLanes { images, channels, points } => {
-                images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone()));
+                let kept = &mut Kept::new();
+                images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone(), kept));
             }
             Work::Images { images } => {
                 for n in images {
@@ -119,7 +119,7 @@ impl<T: Stored> Share<'_, T> {
     }
 
     /// Some channels of an image's `input_grad`, and the gradients of some of its points, points side by side.
-    fn point_lanes(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
+    fn point_lanes(&mut self, n: usize, channels: Range<usize>, own: Range<usize>, kept: &mut Kept<T::Acc>) {
         let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
         let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.scratch());
         let mut scratch = Front::new(&mut *self.scratch);
@@ -163,17 +163,17 @@ impl<T: Stored> Share<'_, T> {
                 channels: p.c,
                 added: channels.clone(),
                 grid_grad: makes.then_some(&mut grid_grad),
+                kept: Some(&mut *kept),
             };
             finite &= dispatch(level, image);
         }
         if !p.want_input_grad {
             return;
         }
+        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
         if staged {
-            let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
             dispatch(level, Unpack { packed: staged_sums, channels: channels.len(), positions: pixels, planes });
         } else if !finite {
-            let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
             dispatch(level, Canonical { planes, channels: channels.len(), positions: 0..pixels });
         }
     }

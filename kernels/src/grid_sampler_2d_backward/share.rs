@@ -163,9 +163,8 @@ impl<T: Stored> Share<'_, T> {
                 channels: p.c,
                 added: channels.clone(),
                 grid_grad: makes.then_some(&mut grid_grad),
-                kept: Some(&mut *kept),
             };
-            finite &= dispatch(level, image);
+            finite &= dispatch(level, (image, &mut *kept));
         }
         if !p.want_input_grad {
             return;

@@ -1,7 +1,6 @@
 //! Channels side by side: a pixel's channels are one run of memory, and vectors are over channels.
 
 use core::ops::Range;
-use core::slice::{from_mut, from_ref};
 
 use super::bicubic::{Bicubic, Taps};
 use super::cells::{ABSENT, Axes, CHUNK, Cells, Corners, Each, Find, Sums, Window, any_present};
@@ -210,8 +209,7 @@ impl<A: Real> Four<'_, '_, A> {
                 else {
                     continue;
                 };
-                let four = if GROUP == 4 { square(input, [nw, se], diagonals[0]) } else { None };
-                let [nw, ne, sw, se] = if let Some(four) = four {
+                let [nw, ne, sw, se] = if let Some(four) = square(input, [nw, se], diagonals[0], go.len()) {
                     four
                 } else {
                     let four = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
@@ -227,18 +225,9 @@ impl<A: Real> Four<'_, '_, A> {
         if let Some(weights) = weights {
             for (k, (corners, weights)) in scattered.iter().zip(weights).enumerate().take(count) {
                 let Some(go) = position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch) else { continue };
-                let (&[nw, _, _, se], &[a, b, c, d]) = (corners, weights);
-                if GROUP == 4
-                    && let Some(square) = square_mut::<A, GROUP>(chunk.input_grad, [nw, se], diagonals[1])
-                {
-                    if let Some([nw, ne]) = square.first_chunk_mut() {
-                        gradient::scatter(isa, from_mut(nw), a, go);
-                        gradient::scatter(isa, from_mut(ne), b, go);
-                    }
-                    if let Some([sw, se]) = square.last_chunk_mut() {
-                        gradient::scatter(isa, from_mut(sw), c, go);
-                        gradient::scatter(isa, from_mut(se), d, go);
-                    }
+                let [nw, _, _, se] = *corners;
+                if let Some(square) = square_mut(chunk.input_grad, [nw, se], diagonals[1], go.len()) {
+                    gradient::scatter_square(isa, square, *weights, go);
                     continue;
                 }
                 for (&at, &weight) in corners.iter().zip(weights) {
@@ -306,24 +295,37 @@ impl<A: Real> Sixteen<'_, '_, A> {
     }
 }
 
-/// The four pixels from `nw` to `se`, one group of channels each, where they are there: only then is one a `diagonal` from the other.
+/// The four pixels from `nw` to `se`, so many groups of channels each, where they are there: only then is one a `diagonal` from the
+/// other.
 #[inline(always)]
-fn square<A, const GROUP: usize>(staged: &[A], [nw, se]: [usize; 2], diagonal: usize) -> Option<[&[[A; GROUP]]; 4]> {
+fn square<A, const GROUP: usize>(
+    staged: &[A],
+    [nw, se]: [usize; 2],
+    diagonal: usize,
+    groups: usize,
+) -> Option<[&[[A; GROUP]]; 4]> {
     let rest = staged.get(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    let (square, _) = rest.get(..diagonal.saturating_add(GROUP))?.as_chunks();
-    let ([nw, ne], [sw, se]) = (square.first_chunk()?, square.last_chunk()?);
-    Some([nw, ne, sw, se].map(from_ref))
+    let all = rest.get(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks().0;
+    let ((nw, north), (south, se)) =
+        (all.split_at_checked(groups)?, all.split_at_checked(all.len().wrapping_sub(groups))?);
+    Some([nw, north.get(..groups)?, south.get(south.len().wrapping_sub(groups)..)?, se])
 }
 
-/// All pixels between the two, to be written.
+/// The same to be written.
 #[inline(always)]
 fn square_mut<A, const GROUP: usize>(
     staged: &mut [A],
     [nw, se]: [usize; 2],
     diagonal: usize,
-) -> Option<&mut [[A; GROUP]]> {
+    groups: usize,
+) -> Option<[&mut [[A; GROUP]]; 4]> {
     let rest = staged.get_mut(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    Some(rest.get_mut(..diagonal.saturating_add(GROUP))?.as_chunks_mut().0)
+    let all = rest.get_mut(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks_mut().0;
+    let (nw, rest) = all.split_at_mut_checked(groups)?;
+    let (ne, rest) = rest.split_at_mut_checked(groups)?;
+    let (rest, se) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
+    let (_, sw) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
+    Some([nw, ne, sw, se])
 }
 
 /// The channels of the staged position that begins at an offset, if it is there.
@@ -331,7 +333,7 @@ fn square_mut<A, const GROUP: usize>(
 fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
     let rest = staged.get(at..)?;
     if GROUP == 4 {
-        return rest.first_chunk().map(from_ref);
+        return rest.first_chunk().map(core::slice::from_ref);
     }
     rest.get(..pitch).map(|channels| channels.as_chunks::<GROUP>().0)
 }
@@ -341,7 +343,7 @@ fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Opt
 fn position_mut<A, const GROUP: usize>(staged: &mut [A], at: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
     let rest = staged.get_mut(at..)?;
     if GROUP == 4 {
-        return rest.first_chunk_mut().map(from_mut);
+        return rest.first_chunk_mut().map(core::slice::from_mut);
     }
     rest.get_mut(..pitch).map(|channels| channels.as_chunks_mut::<GROUP>().0)
 }

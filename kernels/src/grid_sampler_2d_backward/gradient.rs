@@ -133,3 +133,25 @@ pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], taps: &Taps<A>) -> [A; 2
     }
     [along_x, along_y]
 }
+
+/// The same for the four pixels around a point.
+#[inline(always)]
+pub(crate) fn scatter_square<S: Isa, A: Real, const GROUP: usize>(
+    isa: S,
+    pixels: [&mut [[A; GROUP]]; 4],
+    weights: [A; 4],
+    grad_output: &[[A; GROUP]],
+) {
+    let [nw, ne, sw, se] = pixels;
+    let weights = weights.map(|weight| splat(isa, weight));
+    for ((((nw, ne), sw), se), go) in nw.iter_mut().zip(ne).zip(sw).zip(se).zip(grad_output) {
+        for j in (0..GROUP).step_by(A::V::<S>::LANES) {
+            let go: A::V<S> = Vector::load(isa, go.get(j..).unwrap_or(&[]));
+            for (pixel, weight) in [&mut *nw, &mut *ne, &mut *sw, &mut *se].into_iter().zip(weights) {
+                let pixel = pixel.get_mut(j..).unwrap_or(&mut []);
+                let sum = A::V::<S>::load(isa, pixel) + weight * go;
+                sum.store(pixel);
+            }
+        }
+    }
+}

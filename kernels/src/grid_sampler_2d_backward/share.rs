@@ -163,8 +163,9 @@ impl<T: Stored> Share<'_, T> {
                 channels: p.c,
                 added: channels.clone(),
                 grid_grad: makes.then_some(&mut grid_grad),
+                kept: Some(&mut *kept),
             };
-            finite &= dispatch(level, (image, &mut *kept));
+            finite &= dispatch(level, image);
         }
         if !p.want_input_grad {
             return;

@@ -273,6 +273,15 @@ fn routes_by_size() {
     let doubles = GridSampler { dtype: Dtype::F64, interpolation: bilinear, ..few };
     assert_eq!(route(doubles, 1), Route::PointLanes);
     assert_eq!(route(GridSampler { c: 4, ..doubles }, 1), Route::Images);
+    // Of three, image and gradient take four megabytes.
+    let pixels = (4 << 20) / (2 * 3 * 8);
+    for (interpolation, c, beyond) in
+        [(bilinear, 3, Route::Images), (bilinear, 2, Route::PointLanes), (nearest, 3, Route::PointLanes)]
+    {
+        let doubles = GridSampler { interpolation, c, hi: 2, ..doubles };
+        assert_eq!(route(GridSampler { wi: pixels / 2, ..doubles }, 1), Route::PointLanes, "{c}");
+        assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..doubles }, 1), beyond, "{c}");
+    }
     assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
     // Cores beyond the images: blocks of channels, or bands of eight rows.
     for (c, hi, cores, wanted, shares) in [

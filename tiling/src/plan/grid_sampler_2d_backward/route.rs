@@ -97,15 +97,19 @@ impl Plan {
         const COUNTABLE: usize = 1 << 24;
         /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
         const NEAR: usize = 1 << 20;
+        /// Bytes beyond which that holds for three channels of F64, too.
+        const FAR: usize = 4 << 20;
         let p = &self.problem;
-        let plane = self.pixels().saturating_mul(self.sums_dtype().size());
+        let planes = self.pixels().saturating_mul(self.sums_dtype().size()).saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
-        let most = if p.dtype == Dtype::F64 && p.interpolation == Interpolation::Bilinear { 3 } else { 4 };
-        (p.c <= 3 || p.c == most && plane.saturating_mul(2 * 4) <= NEAR)
-            && p.interpolation != Interpolation::Bicubic
-            && p.hi >= 2
-            && p.wi >= 2
-            && self.pixels() <= COUNTABLE
+        let doubles = p.dtype == Dtype::F64 && p.interpolation == Interpolation::Bilinear;
+        let few = match p.c {
+            ..=2 => true,
+            3 => !doubles || planes <= FAR,
+            4 => !doubles && planes <= NEAR,
+            _ => false,
+        };
+        few && p.interpolation != Interpolation::Bicubic && p.hi >= 2 && p.wi >= 2 && self.pixels() <= COUNTABLE
     }
 
     /// Whether shares are parts of images.

@@ -1,10 +1,14 @@
-//! Shares on threads of the operating system.
+//! Shares on threads of the operating system, which wait for the next call: to start some takes longer than small problems do.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use ubtile_kernels::Parallel;
+
+/// One for each core; none where the system refuses.
+static OTHERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
 
 /// Up to so many threads, the caller's included; each takes the next share when it is done with one.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +20,7 @@ impl Threads {
         Self(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// As many of them as pay where so many bytes are read and written: to start one takes as long as some 256 KiB.
+    /// As many of them as pay where so many bytes are read and written: to wake one takes as long as some 256 KiB.
     pub(crate) fn worth(self, bytes: usize) -> Self {
         Self(self.0.min(NonZeroUsize::MIN.saturating_add(bytes / (256 << 10))))
     }
@@ -38,13 +42,19 @@ impl Parallel for Threads {
                 work(item);
             }
         };
-        thread::scope(|scope| {
-            for _ in 1..self.0.get().min(shares) {
-                // Without another thread this one does all the work.
-                let _ = thread::Builder::new().spawn_scoped(scope, drain);
-            }
+        let count = self.0.get().min(shares);
+        let others = || OTHERS.get_or_init(|| ThreadPoolBuilder::new().build().ok()).as_ref();
+        if count > 1
+            && let Some(others) = others()
+        {
+            others.in_place_scope(|scope| {
+                (1..count).for_each(|_| scope.spawn(|_| drain()));
+                drain();
+            });
+        } else {
+            // Without another thread this one does all the work.
             drain();
-        });
+        }
     }
 }
 

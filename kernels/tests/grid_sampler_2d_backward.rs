@@ -280,6 +280,25 @@ fn shares_need_their_memory() {
     }
 }
 
+/// Bicubic points beside the image, in rows of which it has the first, have no gradient, not even of an infinite `grad_output`.
+#[test]
+fn rows_without_columns() {
+    for dtype in DTYPES {
+        let spec = GridSampler { dtype, c: 5, interpolation: Interpolation::Bicubic, ..Default::default() };
+        let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(12));
+        // Far to the right of the first row.
+        let grid = Data::from_fn(spec.desc().grid, |i| if i % 2 == 0 { 9.0 } else { -0.9 });
+        let grad_output = Data::from_fn(spec.desc().grad_output, |_| f64::INFINITY);
+        let tensors = Tensors { grid, grad_output, ..tensors };
+        let want = law(&problem, &tensors);
+        for plan in plans(&problem) {
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 1, &tensors, &want);
+            }
+        }
+    }
+}
+
 /// Pairs two apart along a row, as if they lay one after the other, whose parts lie in planes.
 #[test]
 fn pairs_in_planes() {

@@ -213,7 +213,7 @@ pub(crate) struct RunArgs {
     /// Instruction set, of those that this machine has
     #[arg(long, default_value = "auto", value_parser = levels())]
     pub(crate) level: Level,
-    /// Time N calls of the kernel alone after two untimed ones
+    /// Time N calls of the kernel alone after a tenth of a second of untimed ones
     #[arg(long, value_name = "N")]
     pub(crate) time: Option<NonZeroUsize>,
     #[command(flatten)]

@@ -43,18 +43,13 @@ impl Parallel for Threads {
             }
         };
         let count = self.0.get().min(shares);
-        let others = || OTHERS.get_or_init(|| ThreadPoolBuilder::new().build().ok()).as_ref();
-        if count > 1
-            && let Some(others) = others()
-        {
-            others.in_place_scope(|scope| {
-                (1..count).for_each(|_| scope.spawn(|_| drain()));
-                drain();
-            });
-        } else {
-            // Without another thread this one does all the work.
+        let others = (count > 1).then(|| OTHERS.get_or_init(|| ThreadPoolBuilder::new().build().ok()).as_ref());
+        // Without another thread this one does all the work.
+        let Some(others) = others.flatten() else { return drain() };
+        others.in_place_scope(|scope| {
+            (1..count).for_each(|_| scope.spawn(|_| drain()));
             drain();
-        }
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ubtile run OP`: compute on this machine.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +18,8 @@ use crate::threads::Threads;
 
 /// Calls before the clock starts.
 const UNTIMED: usize = 2;
+/// How long they take at least: what a core that has idled needs to reach its pace.
+const SETTLING: Duration = Duration::from_millis(100);
 
 /// What was computed.
 #[derive(Serialize, JsonSchema)]
@@ -121,8 +123,10 @@ fn memory(bytes: usize) -> Result<Buffer, Error> {
 
 /// Times calls after some that are not, so that memory and clocks have settled.
 fn time(calls: usize, mut call: impl FnMut() -> Result<(), Error>) -> Result<Times, Error> {
-    for _ in 0..UNTIMED {
+    let (begin, mut untimed) = (Instant::now(), 0);
+    while untimed < UNTIMED || begin.elapsed() < SETTLING {
         call()?;
+        untimed += 1;
     }
     let mut times = Vec::new();
     for _ in 0..calls {

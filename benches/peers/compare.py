@@ -1,8 +1,9 @@
 """Times ubtile and PyTorch on the same tensors, one case after the other, and prints the ratios.
 
-For each case and number of threads: PyTorch's eager and `out=` form (for im2col also torch.compile), warmed up, median; then
-`ubtile run --time` on the same tensors from a file; then the example `timing`, which runs the kernel in turn with loops that only
-read and write its buffers: the streaming bound. The results are compared before. See README.md beside this file.
+For each case and number of threads, in some rounds of which the median counts: PyTorch's eager and `out=` form (for im2col also
+torch.compile), warmed up, median; then `ubtile run --time` on the same tensors from a file. Then the example `timing`, which runs
+the kernel in turn with loops that only read and write its buffers: the streaming bound. The results are compared before. See
+README.md beside this file.
 """
 
 import argparse
@@ -28,14 +29,14 @@ GRID_SAMPLER = "grid-sampler-2d-backward"
 
 
 def median_ms(call, budget):
-    """Median of many calls after two untimed ones; at least 5, more while the budget (seconds) lasts."""
+    """Median of many calls after two untimed ones; at least 3, more while the budget (seconds) lasts."""
     call(), call()
     times, end = [], time.perf_counter() + budget
-    while len(times) < 5 or (time.perf_counter() < end and len(times) < 2000):
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < 2000):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3, len(times)
+    return statistics.median(times) * 1e3
 
 
 def save(case, call, folder):
@@ -57,11 +58,11 @@ def load(path):
 
 
 def ours(args, case, call, files, threads, count):
-    """Times, and the results of the last call."""
+    """Times; the results of the last call go to the second file."""
     source, target = files
     run = [args.binary, "run", case.operator, "--in", source, *call.options, "--threads", str(threads), "--level", args.level]
     timed = subprocess.run([*run, "--out", target, "--time", str(count), "--format", "json"], check=True, capture_output=True)
-    return json.loads(timed.stdout), load(target)
+    return json.loads(timed.stdout)
 
 
 def streaming(args, case, files, threads):
@@ -70,7 +71,7 @@ def streaming(args, case, files, threads):
         return None
     level = [] if args.level == "auto" else ["--level", args.level]
     tensors = ["--in", files[0]] if files[0].endswith(".safetensors") else []
-    run = [args.timing, "--threads", str(threads), "--seconds", str(args.budget / 2), *level, *tensors]
+    run = [args.timing, "--threads", str(threads), "--seconds", str(args.budget), *level, *tensors]
     timed = subprocess.run([*run, f"{case.operator} {case.dtype} {case.name}"], check=True, capture_output=True)
     return json.loads(timed.stdout)
 
@@ -87,19 +88,25 @@ def agreement(result, expected):
 
 
 def measure(args, case, call, expected, files, threads):
-    """A row: one case with so many threads."""
+    """A row: one case with so many threads. PyTorch and ubtile take turns, so that what else the machine does meets both."""
     torch.set_num_threads(threads)
-    peers = {"eager": median_ms(call.eager, args.budget)[0], "out": median_ms(call.into, args.budget)[0]}
+    forms = {"eager": call.eager, "out": call.into}
     if args.compile and case.compiles and call.compiled and threads == 1:
         # Else it counts all cases as one function with other arguments, and gives up after some.
         torch._dynamo.reset()
-        peers["compile"] = median_ms(call.compiled, args.budget)[0]
+        forms["compile"] = call.compiled
+    times, mine = {form: [] for form in forms}, []
+    for _ in range(args.rounds):
+        for form, function in forms.items():
+            times[form].append(median_ms(function, args.budget))
+        count = max(3, min(500, int(args.budget * 1e3 / min(times["eager"][-1], times["out"][-1]))))
+        report = ours(args, case, call, files, threads, count)
+        mine.append(report["time_ms"]["median"])
+    peers, mine = {form: statistics.median(rounds) for form, rounds in times.items()}, statistics.median(mine)
     best = min((time, form) for form, time in peers.items() if form != "compile")
-    count = max(5, min(500, int(args.budget * 1e3 / best[0])))
-    report, outputs = ours(args, case, call, files, threads, count)
+    outputs = load(files[1])
     results = [outputs[name] for name in ("input_grad", "grid_grad", "out", "grad_input") if name in outputs]
     bound = streaming(args, case, files, threads)
-    mine = report["time_ms"]["median"]
     row = {
         "operator": case.operator, "group": case.group, "dtype": case.dtype, "case": case.name, "threads": threads,
         "peer": best[1], "peer_ms": best[0], "ours_ms": mine, "ratio": best[0] / mine,
@@ -142,14 +149,15 @@ def main():
     parser.add_argument("--timing", required=True, help="the example `timing` of the benches")
     parser.add_argument("--threads", type=int, nargs="*", default=[1], help="numbers of threads")
     parser.add_argument("--level", default="auto")
-    parser.add_argument("--budget", type=float, default=0.4, help="seconds per measurement")
+    parser.add_argument("--budget", type=float, default=0.2, help="seconds per measurement")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each, of which the median counts")
     parser.add_argument("--only", default="", help="run the cases whose operator, dtype and name match this regular expression")
     parser.add_argument("--compile", action="store_true", help="time torch.compile too (im2col)")
     parser.add_argument("--quick", action="store_true", help="a part of the cases, measured shortly, more threads for F32 and F16 alone")
     parser.add_argument("--json", help="write the rows here")
     args = parser.parse_args()
     if args.quick:
-        args.budget = min(args.budget, 0.06)
+        args.budget = min(args.budget, 0.04)
 
     cases = quick(all_cases()) if args.quick else all_cases()
     cases = [c for c in cases if re.search(args.only, f"{c.operator} {c.dtype} {c.name}")]

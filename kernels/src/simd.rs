@@ -20,6 +20,25 @@ pub(crate) mod x86;
 /// Bytes of a tensor that a processor's last cache holds beside others. To ask for a smaller one ahead costs more than it gains.
 pub(crate) const CACHED: usize = 14 << 20;
 
+/// Lanes of the widest vector.
+pub(crate) const MOST_LANES: usize = 8;
+
+/// Elements of a line of a cache.
+#[inline(always)]
+pub(crate) fn line_of<T>() -> usize {
+    64 / size_of::<T>().max(1)
+}
+
+/// Asks for the lines of `count` elements from `data[from]` on.
+#[inline(always)]
+pub(crate) fn prefetch_run<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
+    let mut at = 0usize;
+    while at < count {
+        isa.prefetch(data, from.wrapping_add(at));
+        at = at.wrapping_add(line_of::<T>());
+    }
+}
+
 /// A token of an instruction set.
 pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     /// Vector of f32.

@@ -8,11 +8,11 @@ use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
-use super::staging::{LINE, Stage};
+use super::staging::Stage;
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Real, Vector, line_of, prefetch_run};
 
 /// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
 const NEAR: usize = 4 << 20;
@@ -182,19 +182,17 @@ impl<A: Real> Four<'_, '_, A> {
         let Self { chunk, corners, scattered, weights, diagonals } = self;
         let (pitch, count) = (chunk.pitch, chunk.cells.count);
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
-            let (values, mut last) = (LINE / size_of::<A>().max(1), [ABSENT; 4]);
+            let mut last = [ABSENT; 4];
             for (read, scattered) in corners.iter().zip(scattered) {
                 // Points that follow each other often lie in the same lines.
-                let lines = read.map(|at| at / values);
+                let lines = read.map(|at| at / line_of::<A>());
                 if lines == last {
                     continue;
                 }
                 last = lines;
                 for (&a, &b) in read.iter().zip(scattered) {
-                    for line in (0..pitch).step_by(values) {
-                        isa.prefetch(chunk.input, a.wrapping_add(line));
-                        isa.prefetch(chunk.input_grad, b.wrapping_add(line));
-                    }
+                    prefetch_run(isa, chunk.input, a, pitch);
+                    prefetch_run(isa, chunk.input_grad, b, pitch);
                 }
             }
         }

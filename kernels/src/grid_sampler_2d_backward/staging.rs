@@ -8,14 +8,12 @@ use super::coordinates::splat;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Isa, Real, Vector};
+use crate::simd::{CACHED, Isa, Real, Vector, prefetch_run};
 
 /// Positions staged before the next channels are: a few lines of each plane, which memory gives faster than single ones.
 const STAGE_STEP: usize = 64;
 /// How many channels ahead are asked for. No more, as planes that are a power of two apart share few places of a cache.
 const AHEAD: usize = 8;
-/// Bytes of a line of a cache.
-pub(super) const LINE: usize = 64;
 /// Positions brought back before the next channels are: a few lines of each plane, which some processors write faster.
 const UNSTAGE_STEP: usize = 128;
 
@@ -108,9 +106,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     if ahead < pitch { (from, ahead) } else { (from.wrapping_add(count), ahead.wrapping_sub(pitch)) };
                 for channel in ahead..ahead.wrapping_add(lanes) {
                     let from = from.wrapping_add(channel.wrapping_mul(planes.channel));
-                    for line in (0..count).step_by(LINE / size_of::<T>().max(1)) {
-                        isa.prefetch(planes.data, from.wrapping_add(line));
-                    }
+                    prefetch_run(isa, planes.data, from, count);
                 }
             }
             for p in (0..whole).step_by(lanes) {

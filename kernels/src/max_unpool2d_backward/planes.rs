@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use super::at_least_1;
 use super::gather::Index;
 use crate::simd::baseline::Baseline;
-use crate::simd::{CACHED, Isa};
+use crate::simd::{CACHED, Isa, line_of};
 
 /// Elements between two rounds of asking, or a plane: many enough that a round costs little beside them.
 const ROUND: usize = 96;
@@ -117,7 +117,7 @@ impl Ahead {
     /// From `element` of the first of some planes on.
     fn new<W: Pod>(planes: &Planes, data: &[W], element: usize) -> Self {
         let Planes { elements, row, cells, .. } = *planes;
-        let (line, elements) = (64 / size_of::<W>().max(1), at_least_1(elements));
+        let (line, elements) = (line_of::<W>(), at_least_1(elements));
         let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
         let wanted = size_of_val(data) > CACHED && lines <= ROUND;
         // Cells are met in the order of the elements, by and large.

@@ -138,19 +138,17 @@ impl<T: Element> Kernel for Lines<'_, T> {
                 let start = from_plane.wrapping_add(i0.wrapping_mul(from.pitch()));
                 let source = Source { data: source, start, pitch: from.pitch() };
                 let dest = dest.get_mut(to_plane.wrapping_add(row.wrapping_mul(to.pitch()))..).unwrap_or(&mut []);
-                let mut made = 1;
+                let (sources, mut made) = (i1.wrapping_sub(i0), 1);
                 if inner.contains(&row) {
                     made = inner.end.min(end).wrapping_sub(row).min(at_once);
                 }
                 if far {
-                    source.ask(isa, i1.wrapping_sub(i0).max(made));
+                    source.ask(isa, sources.max(made));
                 }
-                match i1.wrapping_sub(i0) {
+                match sources {
                     0 => line.zero(dest),
-                    1 => {
-                        line.copy(isa, source, dest, to.pitch(), made);
-                    }
-                    count => line.fold(isa, source, count, dest),
+                    1 => line.copy(isa, source, dest, to.pitch(), made),
+                    _ => line.fold(isa, source, sources, dest),
                 }
                 row = row.wrapping_add(made);
             }

@@ -7,23 +7,22 @@ use ubtile_tiling::replication_pad2d_backward::Axis;
 use super::rows::{self, Runs};
 use crate::built::COMPLEX;
 use crate::element::Element;
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Vectors of sums that are made side by side, to hide the latency of additions.
 const UNROLL: usize = 4;
 
-/// Lanes of the widest vector.
-const MOST_LANES: usize = 8;
-
 /// Bytes of `grad_output` that are copied before the edges beside them are folded, so that these are found in a cache.
 const BLOCK_BYTES: usize = 8192;
 
-/// How far ahead `grad_output` is asked for, line by line of a cache.
+/// How far ahead `grad_output` is asked for.
 const AHEAD_BYTES: usize = 4096;
-const LINE_BYTES: usize = 64;
 
 /// Sums of at most so many scalars are made row by row: processors run that many ahead.
 const SHORT: usize = 8;
+
+/// Columns of a row whose sums over rows are made before any of them is folded, as few vectors have most of them.
+const FEW_COLUMNS: usize = 32;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -39,6 +38,8 @@ pub(super) struct Line {
     body: Span,
     /// The outermost columns of the image, where they are in the run and not just copied.
     edges: [Option<Span>; 2],
+    /// All scalars that go to the run: the first one, and how many.
+    columns: [usize; 2],
 }
 
 /// Scalars of a row of `grad_output` and where in the run they go: one by one, or all to one element.
@@ -79,7 +80,11 @@ impl Line {
         };
         let outermost = axis.size.wrapping_sub(1);
         let edges = [edge(0), if outermost > 0 { edge(outermost) } else { None }];
-        Self { start: scalars(start), len: scalars(end.wrapping_sub(start)), parts, body, edges }
+        let spans = || edges.into_iter().chain([(body.count > 0).then_some(body)]).flatten();
+        let from = spans().map(|span| span.from).min().unwrap_or(0);
+        let to = spans().map(|span| span.from.wrapping_add(span.count)).max().unwrap_or(0);
+        let columns = [from, to.wrapping_sub(from)];
+        Self { start: scalars(start), len: scalars(end.wrapping_sub(start)), parts, body, edges, columns }
     }
 
     /// Whether rows that are copied lie one behind the other in both tensors, so that they can be copied as one.
@@ -203,6 +208,9 @@ impl Line {
             self.zero(dest);
         }
         let lanes = V::<S, T>::LANES;
+        if lanes > 1 && self.is_real::<T>() && self.columns[1] <= FEW_COLUMNS {
+            return self.fold_few(isa, source, count, dest);
+        }
         let body = part_mut(dest, self.body.to, self.body.count);
         let mut at = 0usize;
         while let Some(dst) = body.get_mut(at..at.wrapping_add(lanes.wrapping_mul(UNROLL))) {
@@ -230,6 +238,28 @@ impl Line {
                 }
             } else {
                 self.corner(isa, source, count, edge, dest);
+            }
+        }
+    }
+
+    /// The same for a few columns of elements of one part.
+    #[inline(always)]
+    fn fold_few<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, dest: &mut [T]) {
+        let (lanes, [first, columns]) = (V::<S, T>::LANES, self.columns);
+        let mut sums = [T::Acc::default(); FEW_COLUMNS + MOST_LANES];
+        for at in (0..columns).step_by(lanes) {
+            let [sum] = source.sums(isa, first.wrapping_add(at), count);
+            sum.store(sums.get_mut(at..).unwrap_or(&mut []));
+        }
+        let from = |span: &Span| sums.get(span.from.wrapping_sub(first)..).unwrap_or(&[]);
+        let body = part_mut(dest, self.body.to, self.body.count).chunks_mut(lanes);
+        for (body, sums) in body.zip(from(&self.body).chunks(lanes)) {
+            T::store(isa, V::<S, T>::load(isa, sums), body);
+        }
+        for edge in self.edges.iter().flatten() {
+            let sum = from(edge).iter().take(edge.count).copied().reduce(|total, sum| total + sum);
+            if let (Some(dest), Some(sum)) = (dest.get_mut(edge.to), sum) {
+                *dest = T::narrow(sum);
             }
         }
     }
@@ -271,10 +301,8 @@ impl<'a, T: Element> Source<'a, T> {
     /// Asks for as much as so many rows have, some way ahead.
     #[inline(always)]
     pub(super) fn ask<S: Isa>(&self, isa: S, rows: usize) {
-        let [ahead, line] = [AHEAD_BYTES, LINE_BYTES].map(|bytes| bytes / size_of::<T>().max(1));
-        for at in (0..rows.wrapping_mul(self.pitch)).step_by(line) {
-            isa.prefetch(self.data, self.start.wrapping_add(ahead).wrapping_add(at));
-        }
+        let from = self.start.wrapping_add(AHEAD_BYTES / size_of::<T>().max(1));
+        prefetch_run(isa, self.data, from, rows.wrapping_mul(self.pitch));
     }
 
     /// All that lies behind scalar `at` of a row.

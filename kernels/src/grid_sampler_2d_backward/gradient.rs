@@ -114,26 +114,6 @@ pub(crate) fn scatter<S: Isa, A: Real, const GROUP: usize>(
     }
 }
 
-/// What the four pixels of one channel change by as the point moves along x and y.
-#[inline(always)]
-pub(crate) fn four_pixels<A: Real>([nw, ne, sw, se]: &[A; 4], Distances { before, after }: Distances<A>) -> [A; 2] {
-    let ([bx, by], [ax, ay]) = (before, after);
-    [(*ne - *nw) * by + (*se - *sw) * ay, (*sw - *nw) * bx + (*se - *ne) * ax]
-}
-
-/// The same for sixteen pixels.
-#[inline(always)]
-pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], taps: &Taps<A>) -> [A; 2] {
-    let (mut along_x, mut along_y) = (A::default(), A::default());
-    let factors = taps.rows.weights.iter().zip(&taps.rows.slopes);
-    for (&[v0, v1, v2, v3], (&weight, &slope)) in pixels.as_chunks::<4>().0.iter().zip(factors) {
-        let line = |[c0, c1, c2, c3]: [A; 4]| ((v0 * c0 + v1 * c1) + v2 * c2) + v3 * c3;
-        along_x = along_x + weight * line(taps.columns.slopes);
-        along_y = along_y + slope * line(taps.columns.weights);
-    }
-    [along_x, along_y]
-}
-
 /// The same for the four pixels around a point.
 #[inline(always)]
 pub(crate) fn scatter_square<S: Isa, A: Real, const GROUP: usize>(
@@ -154,4 +134,24 @@ pub(crate) fn scatter_square<S: Isa, A: Real, const GROUP: usize>(
             }
         }
     }
+}
+
+/// What the four pixels of one channel change by as the point moves along x and y.
+#[inline(always)]
+pub(crate) fn four_pixels<A: Real>([nw, ne, sw, se]: &[A; 4], Distances { before, after }: Distances<A>) -> [A; 2] {
+    let ([bx, by], [ax, ay]) = (before, after);
+    [(*ne - *nw) * by + (*se - *sw) * ay, (*sw - *nw) * bx + (*se - *ne) * ax]
+}
+
+/// The same for sixteen pixels.
+#[inline(always)]
+pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], taps: &Taps<A>) -> [A; 2] {
+    let (mut along_x, mut along_y) = (A::default(), A::default());
+    let factors = taps.rows.weights.iter().zip(&taps.rows.slopes);
+    for (&[v0, v1, v2, v3], (&weight, &slope)) in pixels.as_chunks::<4>().0.iter().zip(factors) {
+        let line = |[c0, c1, c2, c3]: [A; 4]| ((v0 * c0 + v1 * c1) + v2 * c2) + v3 * c3;
+        along_x = along_x + weight * line(taps.columns.slopes);
+        along_y = along_y + slope * line(taps.columns.weights);
+    }
+    [along_x, along_y]
 }

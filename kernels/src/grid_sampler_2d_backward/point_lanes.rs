@@ -266,7 +266,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 }
             }
         } else {
-            squares::add(&mut planes, self.size[1], &kept.at, terms, count);
+            squares::add(&mut planes, self.size[1] as u32, &kept.at, terms, count);
         }
     }
 }

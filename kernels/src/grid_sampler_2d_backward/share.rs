@@ -167,13 +167,13 @@ impl<T: Stored> Share<'_, T> {
             };
             finite &= dispatch(level, image);
         }
-        if !p.want_input_grad {
+        if !p.want_input_grad || !staged && finite {
             return;
         }
         let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
         if staged {
             dispatch(level, Unpack { packed: staged_sums, channels: channels.len(), positions: pixels, planes });
-        } else if !finite {
+        } else {
             dispatch(level, Canonical { planes, channels: channels.len(), positions: 0..pixels });
         }
     }

@@ -5,7 +5,7 @@
 //! that the next point does not add to are stored.
 
 use super::cells::lanes_of;
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Real, Vector, put};
 
 /// Keeps the terms of a vector of points: those of a point side by side.
 #[inline(always)]
@@ -21,11 +21,11 @@ pub(crate) fn put_terms<S: Isa, A: Real>(isa: S, [a, b, c, d]: [A::V<S>; 4], to:
 }
 
 /// Adds the terms of points, `N` at most, to their pixels in each plane, point by point. `at` has their corners; the second row is
-/// `below` the first.
+/// `below` the first, at least two pixels.
 #[inline(always)]
 pub(crate) fn add<A: Real, const C: usize, const N: usize>(
     planes: &mut [&mut [A]; C],
-    below: usize,
+    below: u32,
     at: &[u32; N],
     terms: &[[[A; 4]; N]; C],
     count: usize,
@@ -51,36 +51,47 @@ pub(crate) fn add<A: Real, const C: usize, const N: usize>(
 }
 
 #[inline(always)]
-fn load<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &mut [[A; 4]; C]) {
+fn load<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: u32, sums: &mut [[A; 4]; C]) {
     for (plane, sums) in planes.iter_mut().zip(sums) {
-        let Some([[nw, ne], [sw, se]]) = square(plane, at, below) else { continue };
-        *sums = [*nw, *ne, *sw, *se];
+        let Some(square) = square::<A, 2>(plane, at, below) else { continue };
+        if let (Some([nw, ne]), Some([sw, se])) = (square.first_chunk(), square.last_chunk()) {
+            *sums = [*nw, *ne, *sw, *se];
+        }
     }
 }
 
 #[inline(always)]
-fn store<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &[[A; 4]; C]) {
+fn store<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: u32, sums: &[[A; 4]; C]) {
     for (plane, sums) in planes.iter_mut().zip(sums) {
-        let Some([[nw, ne], [sw, se]]) = square(plane, at, below) else { continue };
-        [*nw, *ne, *sw, *se] = *sums;
+        let Some(square) = square::<A, 2>(plane, at, below) else { continue };
+        let [nw, ne, sw, se] = *sums;
+        put([nw, ne], square);
+        put([sw, se], square.get_mut(below as usize..).unwrap_or(&mut []));
     }
 }
 
 /// To the pixels one to the right; rows have at least 3.
 #[inline(always)]
-fn advance<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: usize, sums: &mut [[A; 4]; C]) {
+fn advance<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: u32, sums: &mut [[A; 4]; C]) {
     for (plane, sums) in planes.iter_mut().zip(sums) {
-        let Some([[nw, _, ne], [sw, _, se]]) = square(plane, at, below) else { continue };
-        (*nw, *sw) = (sums[0], sums[2]);
-        *sums = [sums[1], *ne, sums[3], *se];
+        let Some(square) = square::<A, 3>(plane, at, below) else { continue };
+        let [nw, north, sw, south] = *sums;
+        let (mut ne, mut se) = (A::default(), A::default());
+        if let Some(above) = square.first_chunk_mut::<3>() {
+            (above[0], ne) = (nw, above[2]);
+        }
+        if let Some(below) = square.last_chunk_mut::<3>() {
+            (below[0], se) = (sw, below[2]);
+        }
+        *sums = [north, ne, south, se];
     }
 }
 
-/// The first pixels from `at` on and `below` them; `None` where there are not all.
+/// The pixels from `at` on to the last one of the `W` that lie `below`; `None` where there are not all. Whatever `below` is, they are
+/// at least `W`: the compiler sees that, and looks at bounds twice for all of them.
 #[inline(always)]
-fn square<A, const W: usize>(plane: &mut [A], at: usize, below: usize) -> Option<[&mut [A; W]; 2]> {
-    let (above, below) = plane.get_mut(at..)?.split_at_mut_checked(below)?;
-    Some([above.first_chunk_mut()?, below.first_chunk_mut()?])
+fn square<A, const W: usize>(plane: &mut [A], at: usize, below: u32) -> Option<&mut [A]> {
+    plane.get_mut(at..)?.get_mut(..(below as usize).wrapping_add(W))
 }
 
 /// Whether most corners are next to the one before them, or the same.

@@ -16,7 +16,6 @@ use core::num::NonZeroUsize;
 use ubtile_tiling::im2col_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
-use self::gather::Gather;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
 use crate::built::{BF16, F16, F32, F64};
@@ -210,14 +209,12 @@ fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: V
 
 #[inline(never)]
 fn gather_part(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
-    let (geometry, Part { units: rows, first }) = (plan.problem(), part);
+    let geometry = plan.problem();
     match (grad, out) {
-        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Gather { geometry, rows, data, first, out }),
-        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => {
-            level.dispatch(Gather { geometry, rows, data, first, out })
-        }
-        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Gather { geometry, rows, data, first, out }),
-        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Gather { geometry, rows, data, first, out }),
+        (Values::F16(data), ValuesMut::F16(out)) if F16 => gather::gather(level, geometry, part, data, out),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => gather::gather(level, geometry, part, data, out),
+        (Values::F32(data), ValuesMut::F32(out)) if F32 => gather::gather(level, geometry, part, data, out),
+        (Values::F64(data), ValuesMut::F64(out)) if F64 => gather::gather(level, geometry, part, data, out),
         // The contract has no other, `fits` no other pairs, and what is not built has been refused.
         _ => {}
     }

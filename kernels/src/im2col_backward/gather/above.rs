@@ -3,42 +3,50 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::{PLANE, TAPS};
-use crate::simd::Isa;
 
 /// Bytes of windows that are asked for ahead, at least.
 const AHEAD: usize = 1024;
+/// Taps that need no asking.
+const FEW: usize = 4;
 
-/// The kernel rows that reach a row of cells: where each finds its first window.
+/// The kernel rows that reach a row of cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Above {
+    /// Where each finds its first window.
     rows: [usize; TAPS],
-    /// Where the rows are that will be needed a while later.
+    /// Where the rows of windows are that will be needed a while later, if they are to be asked for.
     later: [usize; TAPS],
     count: usize,
+    /// The first and the last place in `rows`.
+    ends: [usize; 2],
 }
 
-/// What to ask for ahead of its use: a part of the next plane with each row where a plane fits the level-2 cache, else the rows
-/// of windows that will be needed a while later.
+/// What to ask for ahead of its use, as windows come from as many places as there are taps. Where a plane fits the level-2 cache it
+/// is a part of the next plane with each row, else the windows that will be needed some rows later. Few long streams the processor
+/// finds by itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ahead {
-    /// Elements to the next plane, and those of it that are asked for with each row; 0 where a plane is too large.
-    plane: usize,
-    part: usize,
-    /// Rows of windows.
-    rows: usize,
-    /// From a row of windows behind the last one to the row of the next plane.
-    wrap: usize,
+pub(super) enum Ahead {
+    Nothing,
+    Plane { distance: usize, part: usize },
+    Rows { rows: usize, distance: usize, wrap: usize },
 }
 
 impl Ahead {
     pub(super) fn new(geometry: &Geometry, size: usize) -> Self {
         let [lh, lw] = geometry.columns;
         let [_, gr, _] = geometry.grad_output_strides;
-        let plane = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get()).wrapping_mul(gr);
+        let taps = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get());
+        let plane = taps.wrapping_mul(gr);
+        if plane.saturating_mul(size) <= PLANE {
+            return Self::Plane { distance: plane, part: plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) };
+        }
+        if taps <= FEW {
+            return Self::Nothing;
+        }
         let rows = AHEAD.checked_div(lw.wrapping_mul(size)).unwrap_or(0).wrapping_add(1).min(lh);
-        let fits = plane.saturating_mul(size) <= PLANE;
-        let part = if fits { plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) } else { 0 };
-        Self { plane, part, rows, wrap: plane.wrapping_sub(lh.wrapping_mul(lw)) }
+        let distance = rows.wrapping_mul(lw);
+        // From a row of windows behind the last one to the row of the next plane.
+        Self::Rows { rows, distance, wrap: plane.wrapping_sub(lh.wrapping_mul(lw)) }
     }
 }
 
@@ -49,7 +57,7 @@ impl Above {
         let [lh, lw] = geometry.columns;
         let (stride, row) =
             (geometry.stride[0], geometry.grad_output_strides[1].wrapping_mul(geometry.kernel[1].get()));
-        self.count = 0;
+        (self.count, self.ends) = (0, [usize::MAX / 2, 0]);
         for i in 0..geometry.kernel[0].get() {
             let place = y.wrapping_add(geometry.padding[0]).wrapping_sub(i.wrapping_mul(geometry.dilation[0].get()));
             // A place in front of the first window is a huge number.
@@ -61,8 +69,11 @@ impl Above {
                 break;
             };
             *at = start.wrapping_add(i.wrapping_mul(row)).wrapping_add(window.wrapping_mul(lw));
-            let wrap = if window.wrapping_add(ahead.rows) < lh { 0 } else { ahead.wrap };
-            *later = at.wrapping_add(ahead.rows.wrapping_mul(lw)).wrapping_add(wrap);
+            if let Ahead::Rows { rows, distance, wrap } = ahead {
+                let wrap = if window.wrapping_add(rows) < lh { 0 } else { wrap };
+                *later = at.wrapping_add(distance).wrapping_add(wrap);
+            }
+            self.ends = [self.ends[0].min(*at), self.ends[1].max(*at)];
             self.count = self.count.wrapping_add(1);
         }
     }
@@ -71,29 +82,16 @@ impl Above {
         self.rows.get(..self.count).unwrap_or(&[])
     }
 
-    /// Asks for what will be needed, after row `y` of a plane that begins at `start`.
-    #[inline(always)]
-    pub(super) fn ask<S: Isa, T>(&self, isa: S, geometry: &Geometry, ahead: Ahead, data: &[T], start: usize, y: usize) {
-        if ahead.part > 0 {
-            let next = start.wrapping_add(ahead.plane).wrapping_add(y.wrapping_mul(ahead.part));
-            return run(isa, data, next, ahead.part);
-        }
-        for row in self.later.get(..self.count).unwrap_or(&[]) {
-            let mut row = *row;
-            for _ in 0..geometry.kernel[1].get() {
-                run(isa, data, row, geometry.columns[1]);
-                row = row.wrapping_add(geometry.grad_output_strides[1]);
-            }
-        }
+    /// Where the windows are that are asked for with each vector of cells.
+    pub(super) fn later(&self, ahead: Ahead) -> &[usize] {
+        let count = if matches!(ahead, Ahead::Rows { .. }) { self.count } else { 0 };
+        self.later.get(..count).unwrap_or(&[])
     }
-}
 
-/// Asks for a run of elements.
-#[inline(always)]
-fn run<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
-    let mut at = 0usize;
-    while at < count {
-        isa.prefetch(data, from.wrapping_add(at));
-        at = at.wrapping_add(64 / size_of::<T>());
+    /// Whether all that vectors read of these rows is in data of a length.
+    #[inline(always)]
+    pub(super) fn within(&self, [from, to]: [isize; 2], length: usize) -> bool {
+        let [first, last] = self.ends;
+        first.checked_add_signed(from).is_some() && last.checked_add_signed(to).is_some_and(|end| end <= length)
     }
 }

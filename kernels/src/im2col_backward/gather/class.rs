@@ -2,11 +2,9 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
-use super::TAPS;
-use crate::simd::{Isa, Real, Vector};
-
-/// Lanes of the widest vector.
-pub(super) const MOST_LANES: usize = 8;
+use super::line::Groups;
+use super::{TAPS, UNROLL};
+use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
 /// A kernel column as the cells of a class see it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,30 +16,38 @@ pub(super) struct Tap {
     to: usize,
 }
 
+impl Tap {
+    pub(super) fn reaches(&self, cell: usize) -> bool {
+        (self.from..self.to).contains(&cell)
+    }
+}
+
+/// The lanes of a vector that each tap of a class reaches.
+pub(super) type Masks<V> = [V; TAPS];
+
 /// Cells of a row whose columns are a stride apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class<V> {
     taps: [Tap; TAPS],
     count: usize,
-    pub(super) cells: usize,
-    /// The cells that all taps reach.
-    pub(super) inner: [usize; 2],
-    /// The lanes that each tap reaches, of the first vector and of the last one.
-    pub(super) ends: [[V; TAPS]; 2],
+    /// Where vectors begin to read and where they end, counted from the first window of a kernel row.
+    pub(super) reads: [isize; 2],
+    /// Masks of the first vectors and of the last ones.
+    pub(super) ends: [[Masks<V>; UNROLL]; 2],
 }
 
 impl<V: Copy> Class<V> {
     /// The cells `first`, `first` + stride, ... of a row.
     #[inline(always)]
-    pub(super) fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize) -> Self
+    pub(super) fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize, groups: &Groups) -> Self
     where
         V: Vector<S>,
     {
         let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
         let cells = width.div_ceil(stride.get());
-        let none = V::splat(isa, V::Elem::default());
-        let mut class = Self { taps: Default::default(), count: 0, cells, inner: [0, cells], ends: [[none; TAPS]; 2] };
+        let (mut ends, reads) = ([[[V::splat(isa, V::Elem::default()); TAPS]; UNROLL]; 2], [isize::MAX, isize::MIN]);
+        let mut class = Self { taps: Default::default(), count: 0, reads, ends };
         for j in 0..geometry.kernel[1].get() {
             // Window of cell k: k + (first + padding - offset) / stride.
             let (place, offset) = (first.wrapping_add(geometry.padding[1]), j.wrapping_mul(geometry.dilation[1].get()));
@@ -57,15 +63,21 @@ impl<V: Copy> Class<V> {
             let Some(tap) = class.taps.get_mut(class.count) else { break };
             *tap = Tap { at, from, to };
             class.count = class.count.wrapping_add(1);
-            class.inner = [class.inner[0].max(from), class.inner[1].min(to)];
+            let end = at.wrapping_add(cells.next_multiple_of(V::LANES));
+            class.reads = [class.reads[0].min(at.cast_signed()), class.reads[1].max(end.cast_signed())];
         }
-        class.ends = [0, cells.saturating_sub(V::LANES)].map(|cell| class.masks(isa, cell));
+        for (ends, vectors) in ends.iter_mut().zip([&groups.first, &groups.last]) {
+            for (masks, vector) in ends.iter_mut().zip(vectors.clone()) {
+                *masks = class.masks(isa, vector.wrapping_mul(V::LANES));
+            }
+        }
+        class.ends = ends;
         class
     }
 
-    /// The lanes that each tap reaches, of the vector that begins at a cell.
+    /// Masks of the vector that begins at a cell.
     #[inline(always)]
-    pub(super) fn masks<S: Isa>(&self, isa: S, cell: usize) -> [V; TAPS]
+    fn masks<S: Isa>(&self, isa: S, cell: usize) -> Masks<V>
     where
         V: Vector<S>,
     {

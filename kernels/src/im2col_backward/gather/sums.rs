@@ -1,85 +1,60 @@
 //! The sums of vectors of cells of a class: taps in order, one load and one addition a term.
 
 use super::V;
-use super::class::{Class, MOST_LANES, Tap};
+use super::class::{Class, Masks, Tap};
 use crate::element::Element;
 use crate::simd::{Isa, Vector};
 
-/// The sums of a vector of cells.
+/// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
+/// additions; where there are masks, of the terms that these let.
 #[inline(always)]
-pub(super) fn one<S: Isa, T: Element>(
-    isa: S,
-    data: &[T],
-    above: &[usize],
-    class: &Class<V<S, T>>,
-    cell: usize,
-) -> V<S, T> {
-    let [from, to] = class.inner;
-    if cell >= from && cell.wrapping_add(V::<S, T>::LANES) <= to {
-        let [sum] = inner::<S, T, 1>(isa, data, above, class.taps(), cell);
-        sum
-    } else {
-        outer(isa, data, above, class, cell)
-    }
-}
-
-/// The sums of `N` vectors of cells that all taps reach.
-#[inline(always)]
-pub(super) fn inner<S: Isa, T: Element, const N: usize>(
+pub(super) fn sums<S: Isa, T: Element, const N: usize>(
     isa: S,
     data: &[T],
     above: &[usize],
     taps: &[Tap],
     cell: usize,
+    masks: Option<&[Masks<V<S, T>>; N]>,
 ) -> [V<S, T>; N] {
     let lanes = V::<S, T>::LANES;
     let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); N];
     for row in above {
         let row = row.wrapping_add(cell);
-        for tap in taps {
+        for (j, tap) in taps.iter().enumerate() {
             let windows = data.get(row.wrapping_add(tap.at)..).and_then(|d| d.get(..lanes.wrapping_mul(N)));
+            // All of them are there, as `Above::within` has found.
             let Some(windows) = windows else { continue };
-            for (sum, windows) in sums.iter_mut().zip(windows.chunks_exact(lanes)) {
-                *sum = *sum + T::load(isa, windows);
+            for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
+                let mut term = T::load(isa, windows);
+                if let Some(mask) = masks.and_then(|masks| masks.get(k)?.get(j)) {
+                    term = term.and(*mask);
+                }
+                *sum = *sum + term;
             }
         }
     }
     sums
 }
 
-/// The sums of a vector of cells that some taps do not reach.
-#[inline(always)]
-fn outer<S: Isa, T: Element>(isa: S, data: &[T], above: &[usize], class: &Class<V<S, T>>, cell: usize) -> V<S, T> {
-    let lanes = V::<S, T>::LANES;
-    let [first, last] = &class.ends;
-    // Beyond the ends only a padding as wide as a vector leaves something out.
-    let between;
-    let masks = if cell == 0 {
-        first
-    } else if cell.wrapping_add(lanes) == class.cells {
-        last
-    } else {
-        between = class.masks(isa, cell);
-        &between
-    };
-    let mut sum = V::<S, T>::splat(isa, T::Acc::default());
-    for row in above {
-        let row = row.wrapping_add(cell);
-        for (tap, mask) in class.taps().iter().zip(masks) {
-            let at = row.wrapping_add(tap.at);
-            let term = match data.get(at..).and_then(|d| d.get(..lanes)) {
-                Some(windows) => T::load(isa, windows),
-                None => T::load(isa, &at_the_end(data, at)),
-            };
-            sum = sum + term.and(*mask);
-        }
-    }
-    sum
-}
-
-/// Elements for a vector of which some lie in front of the data or behind it.
+/// The sums of a row, cell by cell: where vectors would reach beyond the data.
 #[cold]
 #[inline(never)]
-fn at_the_end<T: Element>(data: &[T], at: usize) -> [T; MOST_LANES] {
-    core::array::from_fn(|lane| data.get(at.wrapping_add(lane)).copied().unwrap_or(T::zeroed()))
+pub(super) fn one_by_one<T: Element, V: Copy, const CLASSES: usize>(
+    data: &[T],
+    above: &[usize],
+    classes: &[Class<V>; CLASSES],
+    out: &mut [T],
+) {
+    for (group, k) in out.chunks_mut(CLASSES).zip(0usize..) {
+        for (cell, class) in group.iter_mut().zip(classes) {
+            let mut sum = T::Acc::default();
+            for row in above {
+                for tap in class.taps().iter().filter(|tap| tap.reaches(k)) {
+                    let window = data.get(row.wrapping_add(k).wrapping_add(tap.at));
+                    sum = sum + window.map_or(T::Acc::default(), |v| v.widen());
+                }
+            }
+            *cell = T::narrow(sum);
+        }
+    }
 }

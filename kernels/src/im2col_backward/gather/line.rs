@@ -1,0 +1,152 @@
+//! A row of cells: groups of vectors whose sums are made side by side, to check bounds once for all and to hide the latency of
+//! additions. The first group and the last one are masked as they need it.
+
+use core::ops::Range;
+
+use super::class::Class;
+use super::sums::sums;
+use super::{STRIDE, UNROLL, V};
+use crate::element::Element;
+use crate::simd::{Isa, MOST_LANES, Vector, prefetch_run};
+
+/// The vectors of a class's row: the first ones, those between, the last ones.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    pub(super) first: Range<usize>,
+    pub(super) last: Range<usize>,
+}
+
+impl Groups {
+    pub(super) fn new(vectors: usize) -> Self {
+        let first = match vectors {
+            0..=UNROLL => vectors,
+            _ => UNROLL.min(vectors.wrapping_sub(UNROLL)),
+        };
+        Self { first: 0..first, last: vectors.saturating_sub(UNROLL).max(first)..vectors }
+    }
+}
+
+/// A row of cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a, S: Isa, T: Element, const CLASSES: usize> {
+    /// `grad_output`.
+    pub(super) data: &'a [T],
+    /// Where each kernel row finds its first window.
+    pub(super) above: &'a [usize],
+    /// Where the rows of windows are that are asked for meanwhile.
+    pub(super) later: &'a [usize],
+    pub(super) classes: &'a [Class<V<S, T>>; CLASSES],
+}
+
+impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
+    const LANES: usize = V::<S, T>::LANES;
+    /// Of `out`, to a vector of each class.
+    const ELEMENTS: usize = Self::LANES * CLASSES;
+
+    /// Writes all its sums, and behind the row up to a vector of anything, as far as `out` goes.
+    #[inline(always)]
+    pub(super) fn run(&self, isa: S, groups: &Groups, out: &mut [T]) {
+        match groups.first.end {
+            0 | 1 => self.end::<1, 0>(isa, 0, out),
+            2 => self.end::<2, 0>(isa, 0, out),
+            3 => self.end::<3, 0>(isa, 0, out),
+            _ => self.end::<UNROLL, 0>(isa, 0, out),
+        }
+        let mut vector = groups.first.end;
+        while vector.wrapping_add(UNROLL) <= groups.last.start {
+            self.inner::<UNROLL>(isa, vector, out);
+            vector = vector.wrapping_add(UNROLL);
+        }
+        while vector < groups.last.start {
+            self.inner::<1>(isa, vector, out);
+            vector = vector.wrapping_add(1);
+        }
+        if !groups.last.is_empty() {
+            self.end::<UNROLL, 1>(isa, groups.last.start, out);
+        }
+    }
+
+    /// The first vectors of a row, or the last ones.
+    #[inline(always)]
+    fn end<const N: usize, const END: usize>(&self, isa: S, vector: usize, out: &mut [T]) {
+        let found = self.sums::<N>(isa, vector, Some(END));
+        let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..).unwrap_or_default();
+        if let Some(out) = out.get_mut(..N.wrapping_mul(Self::ELEMENTS)) {
+            return write(isa, &found, out);
+        }
+        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * UNROLL];
+        write(isa, &found, aside.get_mut(..N.wrapping_mul(Self::ELEMENTS)).unwrap_or_default());
+        for (cell, aside) in out.iter_mut().zip(aside) {
+            *cell = aside;
+        }
+    }
+
+    /// Vectors in between, which all taps reach.
+    #[inline(always)]
+    fn inner<const N: usize>(&self, isa: S, vector: usize, out: &mut [T]) {
+        let found = self.sums::<N>(isa, vector, None);
+        let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..);
+        write(isa, &found, out.and_then(|out| out.get_mut(..N.wrapping_mul(Self::ELEMENTS))).unwrap_or_default());
+    }
+
+    /// The sums of some vectors of each class, with the masks of an end.
+    #[inline(always)]
+    fn sums<const N: usize>(&self, isa: S, vector: usize, end: Option<usize>) -> [[V<S, T>; N]; CLASSES] {
+        let mut found = [[Vector::splat(isa, T::Acc::default()); N]; CLASSES];
+        let cell = vector.wrapping_mul(Self::LANES);
+        self.ask(isa, cell, N);
+        for (found, class) in found.iter_mut().zip(self.classes) {
+            let masks = end.and_then(|end| class.ends.get(end)?.first_chunk());
+            *found = sums::<S, T, N>(isa, self.data, self.above, class.taps(), cell, masks);
+        }
+        found
+    }
+
+    /// Asks for what these vectors read of later rows.
+    #[inline(always)]
+    fn ask(&self, isa: S, cell: usize, vectors: usize) {
+        for row in self.later {
+            let row = row.wrapping_add(cell);
+            for tap in self.classes.iter().flat_map(Class::taps) {
+                prefetch_run(isa, self.data, row.wrapping_add(tap.at), vectors.wrapping_mul(Self::LANES));
+            }
+        }
+    }
+}
+
+/// Writes vectors of each class, one cell of each class in turn.
+#[inline(always)]
+fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
+    isa: S,
+    sums: &[[V<S, T>; N]; CLASSES],
+    out: &mut [T],
+) {
+    let lanes = V::<S, T>::LANES;
+    match sums.as_slice() {
+        [sums] => {
+            for (sum, out) in sums.iter().zip(out.chunks_exact_mut(lanes)) {
+                T::store(isa, *sum, out);
+            }
+        }
+        [evens, odds] => {
+            for ((even, odd), out) in evens.iter().zip(odds).zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
+                let [front, back] = Vector::interleave(isa, [*even, *odd]);
+                T::store(isa, front, out);
+                T::store(isa, back, out.get_mut(lanes..).unwrap_or_default());
+            }
+        }
+        _ => {
+            for (k, out) in out.chunks_exact_mut(lanes.wrapping_mul(CLASSES)).enumerate() {
+                let mut apart = [[T::zeroed(); MOST_LANES]; CLASSES];
+                for (apart, sums) in apart.iter_mut().zip(sums) {
+                    if let Some(sum) = sums.get(k) {
+                        T::store(isa, *sum, apart);
+                    }
+                }
+                for (lane, out) in out.as_chunks_mut::<CLASSES>().0.iter_mut().enumerate() {
+                    *out = apart.map(|cells| cells.get(lane).copied().unwrap_or(T::zeroed()));
+                }
+            }
+        }
+    }
+}

@@ -1,14 +1,17 @@
 //! Im2colBackward: agreement with the reference, and the same bits whatever the level, threads, tiles and strides.
 
+#[path = "im2col_backward/by_hand.rs"]
+mod by_hand;
+
 mod common;
 
 use common::{Threads, values, values_mut};
-use ubtile_kernels::im2col_backward::{Inputs, Outputs, run, run_parallel, run_share, run_tile};
+use ubtile_kernels::im2col_backward::{Inputs, Outputs, run, run_parallel};
 use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{Im2col, Layout, POISON, im2col_inputs, output};
 use ubtile_testkit::{Data, Fill, Rng, bits_equal, compare, encode, pairwise, reference, sizes_around};
-use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
-use ubtile_tiling::{Dtype, Edition, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
+use ubtile_tiling::im2col_backward::{Plan, Problem, plan};
+use ubtile_tiling::{Dims, Dtype, Edition, PlanError, PlanOptions, Status, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
 
@@ -131,6 +134,39 @@ fn widths_around_the_vectors() {
     }
 }
 
+/// Rows of many vectors whose first cells, last ones or both some taps do not reach: as many of them as are masked, and more.
+#[test]
+fn ends_that_not_all_taps_reach() {
+    let rng = &mut Rng::new(11);
+    for dtype in DTYPES {
+        let masked = if dtype == Dtype::F64 { 6 } else { 12 };
+        for reach in [masked, masked + 1, masked + masked / 2 - 1, 2 * masked] {
+            for (d, p) in [(reach, 0), (1, reach), (2 * reach, reach)] {
+                for (w, s) in
+                    [(62, 1), (64, 1), (65, 1), (71, 1), (72, 1), (73, 1), (104, 1), (131, 1), (137, 2), (300, 3)]
+                {
+                    let (kernel, stride) = ([2, 2], [1, s]);
+                    let (dilation, padding) = ([1, d * s], [0, p * s]);
+                    let spec = Im2col {
+                        dtype,
+                        out_dtype: dtype,
+                        n: 1,
+                        h: 3,
+                        w,
+                        kernel,
+                        stride,
+                        dilation,
+                        padding,
+                        ..Default::default()
+                    };
+                    assert!(spec.columns(1) > 0);
+                    check(&spec, Fill::Specials, rng);
+                }
+            }
+        }
+    }
+}
+
 /// Rows longer than the buffer that sums are made in, and strides of which no two cells share a vector.
 #[test]
 fn long_rows_and_large_strides() {
@@ -165,6 +201,21 @@ fn nothing_is_written_behind_a_row() {
     let rng = &mut Rng::new(10);
     for (w, outputs) in [33, 63, 65].into_iter().flat_map(|w| Layout::OUTPUT.map(|outputs| (w, outputs))) {
         check(&Im2col { h: 2, w, kernel: [2, 3], outputs, ..Default::default() }, Fill::Uniform, rng);
+    }
+}
+
+/// Rows that lie one behind the other in planes, or planes in images, that do not.
+#[test]
+fn gaps_between_planes_or_images() {
+    for [image, plane] in [[3 * 40, 40], [3 * 33 + 7, 33]] {
+        let spec = Im2col { h: 3, w: 11, kernel: [3, 3], padding: [1, 1], ..Default::default() };
+        let (_, grad_output, want) = prepare(&spec, Fill::Uniform, &mut Rng::new(12));
+        let mut desc = spec.desc();
+        desc.out.strides = Dims::new(&[image, plane, 11, 1]).unwrap();
+        let problem = desc.check(None, Edition::Any).unwrap();
+        for level in Level::available() {
+            check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+        }
     }
 }
 
@@ -282,108 +333,6 @@ fn rows_longer_than_a_lane_counts() {
         let (front, back) = got.bytes().split_at(far * 2);
         assert_eq!([&front[..16], back].concat(), grad_output.bytes(), "{level}");
         assert!(front[16..].iter().all(|&byte| byte == 0), "{level}");
-    }
-}
-
-#[test]
-fn shares_run_by_hand_in_any_order() {
-    // Of any layout: the plans make no copies, so shares read the tensor itself.
-    for inputs in Layout::INPUT {
-        let spec = Im2col { n: 2, c: 3, h: 7, w: 11, kernel: [3, 3], padding: [1, 1], inputs, ..Default::default() };
-        let (problem, grad_output, want) = prepare(&spec, Fill::Specials, &mut Rng::new(6));
-        let plan = planned(&problem, 5, None);
-        assert_eq!(plan.block_dim(), 5);
-        let mut got = output(problem.slot(Tensor::Out));
-        for share in (0..plan.block_dim()).rev() {
-            let range = plan.share_range(0, share);
-            let ValuesMut::F32(out) = values_mut(&mut got) else { unreachable!() };
-            let outputs = Outputs { out: ValuesMut::F32(&mut out[range]) };
-            run_share(&plan, Level::detect(), 0, share, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
-        }
-        bits_equal(&got, &want).unwrap_or_else(|difference| panic!("{spec:?}: {difference}"));
-        let outputs = Outputs { out: ValuesMut::F32(&mut []) };
-        run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
-    }
-}
-
-/// What a device would do: copies the windows of a tile into its local box, whose padding holds NaN.
-fn local_box(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
-    let p = plan.problem();
-    let [[i0, i1], [j0, j1]] = tile.taps;
-    let [kh, kw] = p.kernel.map(usize::from);
-    let [rows, columns] = tile.windows;
-    let [lh, lw] = p.columns.map(|l| l as isize);
-    let mut cells = Vec::new();
-    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
-        let [a0, b0] = plan.first_window(tile, [i, j]);
-        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
-            let (a, b) = (a0 + r, b0 + s);
-            let row = (tile.plane % p.c * kh + i) * kw + j;
-            let index = [tile.plane / p.c, row, (a * lw + b) as usize];
-            let at = || index.iter().zip(p.grad_output_strides).map(|(i, stride)| i * stride).sum();
-            let inside = (0..lh).contains(&a) && (0..lw).contains(&b);
-            cells.push(if inside { grad_output.bits(at()) } else { encode(p.dtype, f64::NAN) });
-        }
-    }
-    assert_eq!(cells.len(), tile.input_cells());
-    Data::from_bits_fn(TensorDesc::contiguous(p.dtype, &[cells.len()]).unwrap(), |i| cells[i])
-}
-
-#[test]
-fn tiles_on_their_own_boxes() {
-    let rng = &mut Rng::new(7);
-    let levels: Vec<_> = Level::available().collect();
-    let windows = [([3, 3], 1, 1, 1), ([3, 4], 2, 1, 1), ([2, 5], 1, 3, 4), ([3, 3], 3, 2, 2), ([7, 7], 2, 1, 3)];
-    for (dtype, out_dtype) in DTYPES.into_iter().flat_map(|dtype| DTYPES.map(|out_dtype| (dtype, out_dtype))) {
-        for (kernel, s, d, p) in windows {
-            let (stride, dilation, padding) = ([s, s], [d, d], [p, p]);
-            let spec = Im2col {
-                dtype,
-                out_dtype,
-                n: 1,
-                c: 2,
-                h: 9,
-                w: 13,
-                kernel,
-                stride,
-                dilation,
-                padding,
-                ..Default::default()
-            };
-            let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-            for (round, local_bytes) in [192, 256, 640, 2048, 8192, 1 << 20].into_iter().enumerate() {
-                let level = levels[round % levels.len()];
-                let mut target = TargetSpec::host(2);
-                target.block_bytes = 32;
-                let options = PlanOptions { local_bytes: Some(local_bytes), ..Default::default() };
-                let plan = plan(&problem, &target, &options).unwrap();
-                let mut got = output(problem.slot(Tensor::Out));
-                let (sums, apart) = plan.sums();
-                let boxed =
-                    |dtype, cells: usize| Data::filled(TensorDesc::contiguous(dtype, &[cells]).unwrap(), POISON);
-                let (mut out, mut kept) = (boxed(out_dtype, 0), boxed(sums, 0));
-                for tile in (0..plan.block_dim()).flat_map(|share| plan.tiles(0, share)) {
-                    if !tile.accumulates {
-                        out = boxed(out_dtype, tile.cells());
-                        kept = boxed(sums, if apart { tile.cells() } else { 0 });
-                    }
-                    let input = local_box(&plan, &tile, &grad_output);
-                    let inputs = Inputs { grad_output: values(&input) };
-                    let outputs = Outputs { out: values_mut(&mut out) };
-                    run_tile(&plan, level, &tile, inputs, outputs, values_mut(&mut kept)).unwrap();
-                    if tile.last {
-                        let [[y0, _], [x0, x1]] = [tile.rows, tile.columns];
-                        for k in 0..tile.cells() {
-                            let (y, x) = (y0 + k / (x1 - x0), x0 + k % (x1 - x0));
-                            got.set_bits((tile.plane * 9 + y) * 13 + x, out.bits(k));
-                        }
-                    }
-                }
-                if let Err(difference) = bits_equal(&got, &want) {
-                    panic!("{spec:?} {level} {local_bytes} bytes: {difference}");
-                }
-            }
-        }
     }
 }
 

@@ -29,12 +29,22 @@ pub(crate) fn line_of<T>() -> usize {
     64 / size_of::<T>().max(1)
 }
 
+/// A cache that lines are asked for to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cache {
+    /// For what is needed soon.
+    Level1,
+    /// For what a level-1 cache would drop before it is needed. Some processors wait for few lines on their way to level 1, but
+    /// for many to level 2.
+    Level2,
+}
+
 /// Asks for the lines of `count` elements from `data[from]` on.
 #[inline(always)]
-pub(crate) fn prefetch_run<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
+pub(crate) fn prefetch_run<S: Isa, T>(isa: S, to: Cache, data: &[T], from: usize, count: usize) {
     let mut at = 0usize;
     while at < count {
-        isa.prefetch(data, from.wrapping_add(at));
+        isa.prefetch(to, data, from.wrapping_add(at));
         at = at.wrapping_add(line_of::<T>());
     }
 }
@@ -51,7 +61,7 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     /// Its token.
     fn quad(self) -> Self::Quad;
     /// Asks for the cache line of `data[at]`, which is read or written soon; nothing where there is none.
-    fn prefetch<T>(self, data: &[T], at: usize);
+    fn prefetch<T>(self, to: Cache, data: &[T], at: usize);
     /// Widens as many f16 as `F32` has lanes, exactly; a NaN keeps its sign and payload and becomes quiet.
     fn load_f16(self, src: &[f16]) -> Self::F32;
     /// Rounds to f16, to nearest even; the canonical NaN becomes that of f16, any other NaN some NaN.

@@ -12,7 +12,7 @@ use super::staging::Stage;
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
-use crate::simd::{Isa, Real, Vector, line_of, prefetch_run};
+use crate::simd::{Cache, Isa, Real, Vector, line_of, prefetch_run};
 
 /// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
 const NEAR: usize = 4 << 20;
@@ -191,8 +191,8 @@ impl<A: Real> Four<'_, '_, A> {
                 }
                 last = lines;
                 for (&a, &b) in read.iter().zip(scattered) {
-                    prefetch_run(isa, chunk.input, a, pitch);
-                    prefetch_run(isa, chunk.input_grad, b, pitch);
+                    prefetch_run(isa, Cache::Level1, chunk.input, a, pitch);
+                    prefetch_run(isa, Cache::Level1, chunk.input_grad, b, pitch);
                 }
             }
         }

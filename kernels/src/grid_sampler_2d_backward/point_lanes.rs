@@ -16,7 +16,7 @@ use super::planes::Planes;
 use super::squares;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Cache, Isa, Real, Vector};
 
 /// Points of a run; a whole number of vectors at every level.
 const RUN: usize = 64;
@@ -182,8 +182,12 @@ impl<T: Element> PointLanes<'_, '_, T> {
     fn ask<S: Isa>(&self, isa: S, at: usize) {
         for c in 0..self.channels {
             for at in [at, at.wrapping_add(self.size[1])] {
-                isa.prefetch(self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
-                isa.prefetch(self.input_grad.data, at.wrapping_add(c.wrapping_mul(self.input_grad.channel)));
+                isa.prefetch(Cache::Level1, self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
+                isa.prefetch(
+                    Cache::Level1,
+                    self.input_grad.data,
+                    at.wrapping_add(c.wrapping_mul(self.input_grad.channel)),
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 use super::tile::{Block, Job, Windows};
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Isa, Real, Vector, line_of};
+use crate::simd::{Cache, Isa, Real, Vector, line_of};
 
 /// A vector of sums that elements of type `T` are added to.
 type Sum<T, S> = <<T as Element>::Acc as Real>::V<S>;
@@ -146,7 +146,7 @@ impl Rows {
             // The next tap's rows: taps lie far apart, and the processor's own prefetching loses the trail at each.
             behind = behind.wrapping_add(steps[0]);
             while behind >= line {
-                isa.prefetch(data, ahead);
+                isa.prefetch(Cache::Level2, data, ahead);
                 ahead = ahead.wrapping_add(line);
                 behind -= line;
             }

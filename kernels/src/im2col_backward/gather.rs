@@ -24,7 +24,7 @@ use self::sums::one_by_one;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{Isa, Real, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -124,7 +124,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                 above.find(g, ahead, start, y);
                 if let Ahead::Plane { distance, part } = ahead {
                     let next = start.wrapping_add(distance).wrapping_add(y.wrapping_mul(part));
-                    prefetch_run(isa, data, next, part);
+                    prefetch_run(isa, Cache::Level2, data, next, part);
                 }
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 if above.within(reads, data.len()) {

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use super::at_least_1;
 use super::gather::Index;
 use crate::simd::baseline::Baseline;
-use crate::simd::{CACHED, Isa, line_of};
+use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 
 /// Elements between two rounds of asking, or a plane: many enough that a round costs little beside them.
 const ROUND: usize = 96;
@@ -42,7 +42,7 @@ impl Planes {
         // Up to the end of the first plane, which a share may begin in the middle of.
         let mut left = elements.wrapping_sub(first % at_least_1(elements));
         let mut ahead = Ahead::new(self, own, elements.wrapping_sub(left));
-        let round = if ahead.lines > 0 { ROUND } else { usize::MAX };
+        let round = if ahead.count > 0 { ROUND } else { usize::MAX };
         let mut bad = None;
         while !out.is_empty() {
             let count = left.min(round).min(out.len());
@@ -108,9 +108,8 @@ fn pick_any<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W], done: u
 /// Where to ask next.
 struct Ahead {
     at: usize,
-    /// Lines to ask for in a round: none where the tensor is small or has more lines than elements are picked from it.
-    lines: usize,
-    line: usize,
+    /// Cells to ask for in a round: none where the tensor is small or has more lines than elements are picked from it.
+    count: usize,
 }
 
 impl Ahead {
@@ -124,16 +123,13 @@ impl Ahead {
         let at = |element: usize| cells.saturating_mul(element) / elements;
         Self {
             at: at(element.saturating_add(row.saturating_mul(ROWS_AHEAD))),
-            lines: if wanted { lines } else { 0 },
-            line,
+            count: if wanted { lines.saturating_mul(line) } else { 0 },
         }
     }
 
     #[inline(always)]
     fn ask<W: Pod>(&mut self, data: &[W]) {
-        for _ in 0..self.lines {
-            Baseline.prefetch(data, self.at);
-            self.at = self.at.wrapping_add(self.line);
-        }
+        prefetch_run(Baseline, Cache::Level1, data, self.at, self.count);
+        self.at = self.at.wrapping_add(self.count);
     }
 }

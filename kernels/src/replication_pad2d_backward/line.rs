@@ -7,7 +7,7 @@ use ubtile_tiling::replication_pad2d_backward::Axis;
 use super::rows::{self, Runs};
 use crate::built::COMPLEX;
 use crate::element::Element;
-use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Vectors of sums that are made side by side, to hide the latency of additions.
 const UNROLL: usize = 4;
@@ -302,7 +302,7 @@ impl<'a, T: Element> Source<'a, T> {
     #[inline(always)]
     pub(super) fn ask<S: Isa>(&self, isa: S, rows: usize) {
         let from = self.start.wrapping_add(AHEAD_BYTES / size_of::<T>().max(1));
-        prefetch_run(isa, self.data, from, rows.wrapping_mul(self.pitch));
+        prefetch_run(isa, Cache::Level1, self.data, from, rows.wrapping_mul(self.pitch));
     }
 
     /// All that lies behind scalar `at` of a row.

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use wide::{f32x4, f64x2, i16x8, i32x8, u16x8, u32x4, u32x8};
 
-use super::{Isa, Vector, lanes, put};
+use super::{Cache, Isa, Vector, lanes, put};
 
 /// Needs nothing beyond the features that the crate is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -167,11 +167,11 @@ impl Isa for Baseline {
         self
     }
     #[inline(always)]
-    fn prefetch<T>(self, data: &[T], at: usize) {
+    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        super::x86::prefetch(data, at);
+        super::x86::prefetch(to, data, at);
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-        let _ = (data, at);
+        let _ = (to, data, at);
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

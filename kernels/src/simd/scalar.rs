@@ -4,7 +4,7 @@ use core::ops::{Add, Div, Mul, Sub};
 
 use half::{bf16, f16};
 
-use super::{Isa, Vector};
+use super::{Cache, Isa, Vector};
 
 /// Needs nothing of the processor.
 #[derive(Clone, Copy, Debug)]
@@ -194,7 +194,7 @@ impl Isa for Scalar {
         self
     }
     #[inline(always)]
-    fn prefetch<T>(self, _: &[T], _: usize) {}
+    fn prefetch<T>(self, _: Cache, _: &[T], _: usize) {}
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> One<f32> {
         One(src.first().map_or(0.0, |h| h.to_f32()))

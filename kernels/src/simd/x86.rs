@@ -14,7 +14,7 @@ use half::{bf16, f16};
 use self::f32x8::F32x8;
 use self::f64x4::F64x4;
 use super::baseline::Baseline;
-use super::{Isa, lanes, put};
+use super::{Cache, Isa, lanes, put};
 use crate::level::Kernel;
 
 /// Proof that AVX, AVX2 and F16C can be used.
@@ -55,10 +55,15 @@ impl Avx2 {
 
 /// Asks for the cache line of `data[at]`; nothing where there is none.
 #[inline(always)]
-pub(super) fn prefetch<T>(data: &[T], at: usize) {
-    if let Some(element) = data.get(at) {
-        // SAFETY: the crate is compiled with SSE, and a hint reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(element).cast()) };
+pub(super) fn prefetch<T>(to: Cache, data: &[T], at: usize) {
+    let Some(element) = data.get(at) else { return };
+    let line = core::ptr::from_ref(element).cast();
+    // SAFETY: the crate is compiled with SSE, and a hint reads nothing.
+    unsafe {
+        match to {
+            Cache::Level1 => _mm_prefetch::<_MM_HINT_T0>(line),
+            Cache::Level2 => _mm_prefetch::<_MM_HINT_T1>(line),
+        }
     }
 }
 
@@ -91,8 +96,8 @@ impl Isa for Avx2 {
         Baseline
     }
     #[inline(always)]
-    fn prefetch<T>(self, data: &[T], at: usize) {
-        prefetch(data, at);
+    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
+        prefetch(to, data, at);
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {

@@ -7,7 +7,7 @@ use super::class::Class;
 use super::sums::sums;
 use super::{STRIDE, UNROLL, V};
 use crate::element::Element;
-use crate::simd::{Isa, MOST_LANES, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
 /// The vectors of a class's row: the first ones, those between, the last ones.
 #[derive(Clone, Debug)]
@@ -108,7 +108,8 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         for row in self.later {
             let row = row.wrapping_add(cell);
             for tap in self.classes.iter().flat_map(Class::taps) {
-                prefetch_run(isa, self.data, row.wrapping_add(tap.at), vectors.wrapping_mul(Self::LANES));
+                let cells = vectors.wrapping_mul(Self::LANES);
+                prefetch_run(isa, Cache::Level2, self.data, row.wrapping_add(tap.at), cells);
             }
         }
     }

@@ -37,7 +37,7 @@ def timing(binary, case, seconds, *options):
     return json.loads(timed.stdout)
 
 
-def fastest(variants, case, rounds=3, seconds=0.1):
+def fastest(variants, case, rounds=7, seconds=0.1):
     """The fastest call of each variant, which take turns: each is a binary and its options."""
     runs = [[timing(binary, case, seconds, *options) for binary, *options in variants] for _ in range(rounds)]
     return [min(rows, key=lambda row: row["min_ms"]) for rows in zip(*runs)]
@@ -61,7 +61,7 @@ def main():
     for name, each in GROWING.items():
         for mib in MIB:
             case = name.format(max(1, round(mib * 2**20 / each)))
-            row = timing(args.timing, case, 0.3)
+            [row] = fastest([(args.timing,)], case, rounds=3)
             found["growing"].append({"case": case, "operator": name.split()[0], "bytes": row["bytes"], "ms": row["min_ms"],
                                      "bound_ms": row["min_bound_ms"]})
     with open(args.json + ".tmp", "w") as file:

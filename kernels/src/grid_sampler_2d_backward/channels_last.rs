@@ -165,22 +165,25 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        // A pixel of up to four channels takes vectors of at most four lanes.
-        if self.chunk.pitch > 4 {
-            self.grouped::<S, 8>(isa);
-        } else if A::V::<S>::LANES <= 4 {
-            self.grouped::<S, 4>(isa);
-        } else {
-            self.grouped::<S::Quad, 4>(isa.quad());
+        match self.chunk.pitch {
+            // A pixel of up to four channels takes vectors of at most four lanes.
+            ..=4 if A::V::<S>::LANES <= 4 => self.grouped::<S, 4, 1>(isa),
+            ..=4 => self.grouped::<S::Quad, 4, 1>(isa.quad()),
+            8 => self.grouped::<S, 8, 1>(isa),
+            16 => self.grouped::<S, 8, 2>(isa),
+            _ => self.grouped::<S, 8, 0>(isa),
         }
     }
 }
 
 impl<A: Real> Four<'_, '_, A> {
+    /// With pixels of so many groups of channels; 0 stands for any number. Of few, a point's bounds cost as much as its sums, and are
+    /// fewer where the number is known when this is compiled.
     #[inline(always)]
-    fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
+    fn grouped<S: Isa, const GROUP: usize, const GROUPS: usize>(self, isa: S) {
         let Self { chunk, corners, scattered, weights, diagonals } = self;
-        let (pitch, count) = (chunk.pitch, chunk.cells.count);
+        let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
+        let count = chunk.cells.count;
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
             let mut last = [ABSENT; 4];
             for (read, scattered) in corners.iter().zip(scattered) {

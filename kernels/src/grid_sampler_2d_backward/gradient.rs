@@ -123,7 +123,9 @@ pub(crate) fn scatter_square<S: Isa, A: Real, const GROUP: usize>(
     grad_output: &[[A; GROUP]],
 ) {
     let [nw, ne, sw, se] = pixels;
-    let weights = weights.map(|weight| splat(isa, weight));
+    // `map` might be a call, without the level's instructions.
+    let [a, b, c, d] = weights;
+    let weights = [splat(isa, a), splat(isa, b), splat(isa, c), splat(isa, d)];
     for ((((nw, ne), sw), se), go) in nw.iter_mut().zip(ne).zip(sw).zip(se).zip(grad_output) {
         for j in (0..GROUP).step_by(A::V::<S>::LANES) {
             let go: A::V<S> = Vector::load(isa, go.get(j..).unwrap_or(&[]));

@@ -139,7 +139,7 @@ The default build picks its instructions when it runs; the other is built with `
 {builds(alone["builds"])}
 
 There is no AVX-512 level: tried on a Xeon, with the order of sums that `docs/numerics.md` fixes, whole registers for F64 and masks for
-ends of rows, it took 1.00 of AVX2's time in the mean of 35 cases in F64 (0.6 to 2 of it) and 1.02 of 66 in F32.
+ends of rows, it took 1.00 of AVX2's time in the mean of 36 cases in F64 (0.6 to 2 of it) and 1.02 of 72 in F32.
 
 ## Growing tensors
 

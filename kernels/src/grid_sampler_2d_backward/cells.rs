@@ -228,18 +228,10 @@ impl<A: Real> Cells<A> {
         Some(Distances { before: [*x.before.get(k)?, *y.before.get(k)?], after: [*x.after.get(k)?, *y.after.get(k)?] })
     }
 
-    /// Weights of those pixels.
-    pub(crate) fn weights(&self) -> Each<[A; 4]> {
-        let mut weights = [[A::ONE; 4]; CHUNK];
-        if self.nearest {
-            return weights;
-        }
-        let x = self.x.before.iter().zip(&self.x.after);
-        let y = self.y.before.iter().zip(&self.y.after);
-        for (weights, ((&bx, &ax), (&by, &ay))) in weights.iter_mut().zip(x.zip(y)).take(self.count) {
-            *weights = [bx * by, ax * by, bx * ay, ax * ay];
-        }
-        weights
+    /// Weights of the pixels north-west, north-east, south-west and south-east of a point with these distances.
+    #[inline(always)]
+    pub(crate) fn weights(&self, Distances { before: [bx, by], after: [ax, ay] }: Distances<A>) -> [A; 4] {
+        if self.nearest { [A::ONE; 4] } else { [bx * by, ax * by, bx * ay, ax * ay] }
     }
 }
 

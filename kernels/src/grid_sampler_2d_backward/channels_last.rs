@@ -107,9 +107,8 @@ impl<T: Element> ChannelsLast<'_, T> {
             return;
         }
         self.stage(points, chunk.tile);
-        let weights = if scatters { Some(chunk.cells.weights()) } else { None };
         let diagonals = [&self.image, &self.window].map(|window| window.strides[0].saturating_add(window.strides[1]));
-        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, weights: weights.as_ref(), diagonals });
+        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, scatters, diagonals });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -154,8 +153,8 @@ struct Four<'a, 'b, A> {
     chunk: &'b mut Chunk<'a, A>,
     corners: &'b Each<[usize; 4]>,
     scattered: &'b Each<[usize; 4]>,
-    /// `None` when nothing is scattered.
-    weights: Option<&'b Each<[A; 4]>>,
+    /// Whether any point adds to `input_grad`.
+    scatters: bool,
     /// From a pixel to the one south-east of it, where it is read and where it is added to.
     diagonals: [usize; 2],
 }
@@ -181,7 +180,7 @@ impl<A: Real> Four<'_, '_, A> {
     /// fewer where the number is known when this is compiled.
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize, const GROUPS: usize>(self, isa: S) {
-        let Self { chunk, corners, scattered, weights, diagonals } = self;
+        let Self { chunk, corners, scattered, scatters, diagonals } = self;
         let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
         let count = chunk.cells.count;
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
@@ -200,38 +199,38 @@ impl<A: Real> Four<'_, '_, A> {
             }
         }
         let (tile, input) = (&*chunk.tile, chunk.input);
-        if !input.is_empty() {
-            let zeros = [[A::default(); GROUP]; 16];
-            let [sums_x, sums_y] = &mut chunk.sums;
-            let sums = sums_x.iter_mut().zip(sums_y);
-            for (k, (&[nw, ne, sw, se], (sum_x, sum_y))) in corners.iter().zip(sums).enumerate().take(count) {
-                let (Some(distances), Some(go)) =
-                    (chunk.cells.distances(k), position(tile, k.wrapping_mul(pitch), pitch))
-                else {
-                    continue;
-                };
-                let [nw, ne, sw, se] = if let Some(four) = square(input, [nw, se], diagonals[0], go.len()) {
-                    four
-                } else {
-                    let four = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
-                    if four.iter().all(Option::is_none) {
-                        continue;
-                    }
-                    four.map(|pixel| pixel.unwrap_or(&zeros))
-                };
-                let [x, y] = gradient::bilinear(isa, go, [nw, ne, sw, se], distances);
-                (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
+        let zeros = [[A::default(); GROUP]; 16];
+        let [sums_x, sums_y] = &mut chunk.sums;
+        let points = corners.iter().zip(scattered).zip(sums_x.iter_mut().zip(sums_y));
+        for (k, ((&[nw, ne, sw, se], scattered), (sum_x, sum_y))) in points.enumerate().take(count) {
+            let (Some(distances), Some(go)) =
+                (chunk.cells.distances(k), position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch))
+            else {
+                continue;
+            };
+            if !input.is_empty() {
+                let four = square(input, [nw, se], diagonals[0], go.len()).or_else(
+                    #[inline(always)]
+                    || {
+                        let [nw, ne, sw, se] = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
+                        let any = nw.or(ne).or(sw).or(se).is_some();
+                        let [nw, ne, sw, se] = [nw, ne, sw, se].map(|pixel| pixel.unwrap_or(&zeros));
+                        any.then_some([nw, ne, sw, se])
+                    },
+                );
+                if let Some(four) = four {
+                    let [x, y] = gradient::bilinear(isa, go, four, distances);
+                    (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
+                }
             }
-        }
-        if let Some(weights) = weights {
-            for (k, (corners, weights)) in scattered.iter().zip(weights).enumerate().take(count) {
-                let Some(go) = position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch) else { continue };
-                let [nw, _, _, se] = *corners;
+            if scatters {
+                let weights = chunk.cells.weights(distances);
+                let &[nw, _, _, se] = scattered;
                 if let Some(square) = square_mut(chunk.input_grad, [nw, se], diagonals[1], go.len()) {
-                    gradient::scatter_square(isa, square, *weights, go);
+                    gradient::scatter_square(isa, square, weights, go);
                     continue;
                 }
-                for (&at, &weight) in corners.iter().zip(weights) {
+                for (&at, weight) in scattered.iter().zip(weights) {
                     if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
                         gradient::scatter(isa, pixel, weight, go);
                     }

@@ -130,14 +130,13 @@ impl<T: Element> Direct<'_, T> {
         if self.bicubic.is_none() && !any_present(&corners) {
             return;
         }
-        let weights = cells.weights();
-        for (k, (corners, weights)) in corners.iter().zip(&weights).enumerate().take(cells.count) {
+        for (k, corners) in corners.iter().enumerate().take(cells.count) {
             let point = self.grad_output.offset(first.wrapping_add(k));
             if BICUBIC && let Some(bicubic) = &self.bicubic {
                 let Some(taps) = bicubic.taps(cells, k) else { continue };
                 self.add(point, &taps.offsets(&sums.window), &taps.weights(), sums);
-            } else {
-                self.add(point, corners, weights, sums);
+            } else if let Some(distances) = cells.distances(k) {
+                self.add(point, corners, &cells.weights(distances), sums);
             }
         }
     }

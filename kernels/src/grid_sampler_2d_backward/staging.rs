@@ -8,7 +8,7 @@ use super::coordinates::splat;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Cache, Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Positions staged before the next channels are: a few lines of each plane, which memory gives faster than single ones.
 const STAGE_STEP: usize = 64;
@@ -78,6 +78,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
     let lanes = <T::Acc as Real>::V::<S>::LANES;
     // Two more tensors as large are at work.
     let far = size_of_val(planes.data) > CACHED / 2 && planes.column == 1;
+    let zeros: &[T] = bytemuck::try_cast_slice(&[0u64; STAGE_STEP]).unwrap_or(&[]);
     let (first, mut rest) = (positions.start, positions);
     while !rest.is_empty() {
         let (from, count) = planes.run(&rest, STAGE_STEP);
@@ -98,6 +99,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
             continue;
         }
         let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
+        let Some(zeros) = zeros.get(..whole) else { return };
         for c in (0..pitch).step_by(lanes) {
             if far {
                 // The processor foresees no jump to another plane. Behind the last one come the next positions of the first.
@@ -109,21 +111,26 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     prefetch_run(isa, Cache::Level1, planes.data, from, count);
                 }
             }
+            // As long as each other, so that one look at a length does for all of them.
+            let mut rows = [zeros; MOST_LANES];
+            for (k, row) in rows.iter_mut().enumerate().take(lanes) {
+                let channel = c.wrapping_add(k);
+                let from = from.wrapping_add(channel.wrapping_mul(planes.channel));
+                if channel < channels {
+                    *row = planes.data.get(from..from.wrapping_add(whole)).unwrap_or(zeros);
+                }
+            }
+            let mut pixels = staged.get_mut(to..).unwrap_or(&mut []).chunks_mut(pitch.max(1));
             for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]
-                    |k| {
-                        let channel = c.wrapping_add(k);
-                        let at = from.wrapping_add(p).wrapping_add(channel.wrapping_mul(planes.channel));
-                        match planes.data.get(at..at.wrapping_add(lanes)) {
-                            Some(values) if channel < channels => T::load(isa, values),
-                            _ => splat(isa, T::Acc::default()),
-                        }
+                    |k| match rows.get(k).and_then(|row| row.get(p..p.wrapping_add(lanes))) {
+                        Some(values) => T::load(isa, values),
+                        None => splat(isa, T::Acc::default()),
                     },
                     #[inline(always)]
-                    |k, v| {
-                        let at = to.wrapping_add(p.wrapping_add(k).wrapping_mul(pitch)).wrapping_add(c);
-                        if let Some(to) = staged.get_mut(at..at.wrapping_add(lanes)) {
+                    |_, v| {
+                        if let Some(to) = pixels.next().and_then(|pixel| pixel.get_mut(c..c.wrapping_add(lanes))) {
                             v.store(to);
                         }
                     },
@@ -152,23 +159,29 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
         rest.start = rest.start.wrapping_add(count.max(1));
         let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
         for c in (0..channels.end).step_by(lanes) {
+            let mut rest = planes.data.get_mut(to.wrapping_add(c.wrapping_mul(planes.channel))..).unwrap_or(&mut []);
+            let mut rows = [const { None }; MOST_LANES];
+            for (k, row) in rows.iter_mut().enumerate().take(lanes) {
+                // A lone channel may be any distance from the next.
+                let next = planes.channel.max(whole).min(rest.len());
+                let (plane, behind) = core::mem::take(&mut rest).split_at_mut_checked(next).unwrap_or_default();
+                rest = behind;
+                if channels.contains(&c.wrapping_add(k)) {
+                    *row = plane.get_mut(..whole);
+                }
+            }
+            let mut pixels = staged.get(from..).unwrap_or(&[]).chunks(pitch.max(1));
             for p in (0..whole).step_by(lanes) {
-                let from = from.wrapping_add(p.wrapping_mul(pitch)).wrapping_add(c);
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]
-                    |k| {
-                        let at = from.wrapping_add(k.wrapping_mul(pitch));
-                        match staged.get(at..at.wrapping_add(lanes)) {
-                            Some(values) => Vector::load(isa, values),
-                            None => splat(isa, T::Acc::default()),
-                        }
+                    |_| match pixels.next().and_then(|pixel| pixel.get(c..c.wrapping_add(lanes))) {
+                        Some(values) => Vector::load(isa, values),
+                        None => splat(isa, T::Acc::default()),
                     },
                     #[inline(always)]
                     |k, v| {
-                        let channel = c.wrapping_add(k);
-                        let at = to.wrapping_add(p).wrapping_add(channel.wrapping_mul(planes.channel));
-                        if let (true, Some(to)) =
-                            (channels.contains(&channel), planes.data.get_mut(at..at.wrapping_add(lanes)))
+                        if let Some(Some(row)) = rows.get_mut(k)
+                            && let Some(to) = row.get_mut(p..p.wrapping_add(lanes))
                         {
                             T::store(isa, v, to);
                         }

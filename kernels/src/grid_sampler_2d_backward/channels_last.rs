@@ -198,16 +198,15 @@ impl<A: Real> Four<'_, '_, A> {
                 }
             }
         }
-        let (tile, input) = (&*chunk.tile, chunk.input);
+        // All by itself: for all that the compiler knows, a sum that is written might be where the chunk's parts are.
+        let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
+        let (cells, input, input_grad) = (*cells, *input, &mut **input_grad);
         let zeros = [[A::default(); GROUP]; 16];
-        let [sums_x, sums_y] = &mut chunk.sums;
-        let points = corners.iter().zip(scattered).zip(sums_x.iter_mut().zip(sums_y));
-        for (k, ((&[nw, ne, sw, se], scattered), (sum_x, sum_y))) in points.enumerate().take(count) {
-            let (Some(distances), Some(go)) =
-                (chunk.cells.distances(k), position::<A, GROUP>(tile, k.wrapping_mul(pitch), pitch))
-            else {
-                continue;
-            };
+        let points = corners.iter().zip(scattered).zip(sums_x.iter_mut().zip(sums_y)).take(count);
+        let groups = pitch / GROUP;
+        let tile = tile.as_chunks::<GROUP>().0.chunks(groups.max(1));
+        for (k, (((&[nw, ne, sw, se], scattered), (sum_x, sum_y)), go)) in points.zip(tile).enumerate() {
+            let (Some(distances), Some(go)) = (cells.distances(k), go.get(..groups)) else { continue };
             if !input.is_empty() {
                 let four = square(input, [nw, se], diagonals[0], go.len()).or_else(
                     #[inline(always)]
@@ -224,14 +223,14 @@ impl<A: Real> Four<'_, '_, A> {
                 }
             }
             if scatters {
-                let weights = chunk.cells.weights(distances);
+                let weights = cells.weights(distances);
                 let &[nw, _, _, se] = scattered;
-                if let Some(square) = square_mut(chunk.input_grad, [nw, se], diagonals[1], go.len()) {
+                if let Some(square) = square_mut(input_grad, [nw, se], diagonals[1], go.len()) {
                     gradient::scatter_square(isa, square, weights, go);
                     continue;
                 }
                 for (&at, weight) in scattered.iter().zip(weights) {
-                    if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
+                    if let Some(pixel) = position_mut(input_grad, at, pitch) {
                         gradient::scatter(isa, pixel, weight, go);
                     }
                 }

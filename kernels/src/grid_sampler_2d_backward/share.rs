@@ -315,7 +315,7 @@ fn planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize, c
 /// Channels that are staged together where gradients of points do not need all of them: as many as keep the staged image of so
 /// many pixels in a cache next to the core.
 fn channels_at_once<A>(pixels: usize) -> usize {
-    const NEAR: usize = 1 << 20;
+    const NEAR: usize = 2 << 20;
     let fit = (NEAR / size_of::<A>().max(1)).checked_div(pixels).unwrap_or(usize::MAX);
     (fit & !7).max(8)
 }

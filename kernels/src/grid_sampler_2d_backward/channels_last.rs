@@ -15,7 +15,7 @@ use crate::level::{Kernel, Level};
 use crate::simd::{Cache, Isa, Real, Vector, line_of, prefetch_run};
 
 /// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
-const NEAR: usize = 4 << 20;
+const NEAR: usize = 14 << 20;
 /// Pixels of an axis that f32 counts exactly, and one more.
 const COUNTABLE: usize = 1 << 24;
 
@@ -184,14 +184,15 @@ impl<A: Real> Four<'_, '_, A> {
         let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
         let count = chunk.cells.count;
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
-            let mut last = [ABSENT; 4];
+            let mut last = [ABSENT; 2];
+            // The processor foresees runs of lines, but not of pixels that are several lines.
+            let foreseen = usize::from(pitch <= line_of::<A>());
             for (read, scattered) in corners.iter().zip(scattered) {
-                // Points that follow each other often lie in the same lines.
-                let lines = read.map(|at| at / line_of::<A>());
-                if lines == last {
+                let [north, _, south, _] = read.map(|at| at / line_of::<A>());
+                let [above, below] = core::mem::replace(&mut last, [north, south]);
+                if north.wrapping_sub(above) <= foreseen && south.wrapping_sub(below) <= foreseen {
                     continue;
                 }
-                last = lines;
                 for (&a, &b) in read.iter().zip(scattered) {
                     prefetch_run(isa, Cache::Level1, chunk.input, a, pitch);
                     prefetch_run(isa, Cache::Level1, chunk.input_grad, b, pitch);

@@ -16,14 +16,12 @@ use super::planes::Planes;
 use super::squares;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Cache, Isa, Real, Vector};
+use crate::simd::{CACHED, Cache, Isa, Real, Vector};
 
 /// Points of a run; a whole number of vectors at every level.
 const RUN: usize = 64;
 /// Most channels.
 const CHANNELS: usize = 4;
-/// Bytes that the caches next to a core hold; beyond, pixels are asked for ahead.
-const NEAR: usize = 1 << 20;
 
 /// Some points of an image of a few channels, bilinear or nearest.
 #[derive(Debug)]
@@ -171,10 +169,10 @@ impl<T: Element> PointLanes<'_, '_, T> {
         !Vector::any(outside)
     }
 
-    /// Whether the planes are larger than the caches next to a core.
+    /// Whether the planes are larger than a cache, in which two more tensors are at work.
     #[inline(always)]
     fn is_far(&self) -> bool {
-        self.input.data.len().saturating_add(self.input_grad.data.len()) > NEAR / size_of::<T::Acc>()
+        self.input.data.len().saturating_add(self.input_grad.data.len()) > CACHED / 2 / size_of::<T::Acc>()
     }
 
     /// Asks for the pixels of a point.

@@ -17,7 +17,7 @@ use core::ops::Range;
 use ubtile_tiling::Dtype;
 use ubtile_tiling::im2col_backward::Geometry;
 
-use self::above::{Above, Ahead};
+use self::above::{Above, Ahead, Offsets};
 use self::class::Class;
 use self::line::{Groups, Line};
 use self::sums::one_by_one;
@@ -105,7 +105,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         );
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
-        let ahead = Ahead::new(g, size_of::<T>());
+        let (ahead, offsets) = (Ahead::new(g, size_of::<T>()), Offsets::new(g));
         let ([gn, gr, _], [on, oc, oh, _]) = (g.grad_output_strides, g.out_strides);
         let taps = g.kernel[0].get().wrapping_mul(g.kernel[1].get());
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
@@ -121,7 +121,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             let end = g.h.min(y.wrapping_add(rows.end.wrapping_sub(row)));
             row = row.wrapping_add(end.wrapping_sub(y));
             while y < end {
-                above.find(g, ahead, start, y);
+                above.find(g, &offsets, ahead, start, y);
                 if let Ahead::Plane { distance, part } = ahead {
                     let next = start.wrapping_add(distance).wrapping_add(y.wrapping_mul(part));
                     prefetch_run(isa, Cache::Level2, data, next, part);

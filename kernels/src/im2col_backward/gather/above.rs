@@ -9,6 +9,21 @@ const AHEAD: usize = 1024;
 /// Taps that need no asking.
 const FEW: usize = 4;
 
+/// By how many rows of windows, and of cells beyond them, each kernel row is below the first one. So a row of cells takes one
+/// division, not one for each of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offsets([[usize; 2]; TAPS]);
+
+impl Offsets {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let (stride, dilation) = (geometry.stride[0], geometry.dilation[0].get());
+        Self(core::array::from_fn(|i| {
+            let offset = i.wrapping_mul(dilation);
+            [offset / stride, offset % stride]
+        }))
+    }
+}
+
 /// The kernel rows that reach a row of cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Above {
@@ -53,16 +68,17 @@ impl Ahead {
 impl Above {
     /// Finds those of row `y` of a plane whose `grad_output` begins at `start`. In place: moved, it would wait for its stores.
     #[inline(always)]
-    pub(super) fn find(&mut self, geometry: &Geometry, ahead: Ahead, start: usize, y: usize) {
+    pub(super) fn find(&mut self, geometry: &Geometry, offsets: &Offsets, ahead: Ahead, start: usize, y: usize) {
         let [lh, lw] = geometry.columns;
         let (stride, row) =
             (geometry.stride[0], geometry.grad_output_strides[1].wrapping_mul(geometry.kernel[1].get()));
         (self.count, self.ends) = (0, [usize::MAX / 2, 0]);
-        for i in 0..geometry.kernel[0].get() {
-            let place = y.wrapping_add(geometry.padding[0]).wrapping_sub(i.wrapping_mul(geometry.dilation[0].get()));
-            // A place in front of the first window is a huge number.
-            let (window, rest) = if stride.get() == 1 { (place, 0) } else { (place / stride, place % stride) };
-            if rest != 0 || window >= lh {
+        let place = y.wrapping_add(geometry.padding[0]);
+        let (below, rest) = if stride.get() == 1 { (place, 0) } else { (place / stride, place % stride) };
+        for (i, [windows, cells]) in offsets.0.iter().enumerate().take(geometry.kernel[0].get()) {
+            // A window in front of the first one is a huge number.
+            let window = below.wrapping_sub(*windows);
+            if *cells != rest || window >= lh {
                 continue;
             }
             let (Some(at), Some(later)) = (self.rows.get_mut(self.count), self.later.get_mut(self.count)) else {

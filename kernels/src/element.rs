@@ -13,6 +13,23 @@ pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     fn load<S: Isa>(isa: S, src: &[Self]) -> <Self::Acc as Real>::V<S>;
     /// Rounds and writes a vector's worth of results, every NaN as the canonical one.
     fn store<S: Isa>(isa: S, v: <Self::Acc as Real>::V<S>, dst: &mut [Self]);
+    /// Whether two vectors' worth of elements are faster read [woven](Self::load_woven) than one after the other.
+    fn weaves<S: Isa>() -> bool {
+        false
+    }
+    /// Widens two vectors' worth of elements: those with an even number, and those with an odd one.
+    #[inline(always)]
+    fn load_woven<S: Isa>(isa: S, src: &[Self]) -> [<Self::Acc as Real>::V<S>; 2] {
+        let (front, back) = src.split_at_checked(<Self::Acc as Real>::V::<S>::LANES).unwrap_or((src, &[]));
+        Vector::deinterleave(isa, [Self::load(isa, front), Self::load(isa, back)])
+    }
+    /// Rounds and writes lanes of two vectors of results in turn.
+    #[inline(always)]
+    fn store_woven<S: Isa>(isa: S, pair: [<Self::Acc as Real>::V<S>; 2], dst: &mut [Self]) {
+        let [front, back] = Vector::interleave(isa, pair);
+        Self::store(isa, front, dst);
+        Self::store(isa, back, dst.get_mut(<Self::Acc as Real>::V::<S>::LANES..).unwrap_or(&mut []));
+    }
     /// Widens one element, exactly.
     fn widen(self) -> Self::Acc;
     /// Rounds one result, a NaN to the canonical one.
@@ -87,7 +104,18 @@ impl Element for bf16 {
     }
     #[inline(always)]
     fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
-        isa.store_bf16(v.canonical(isa), dst);
+        isa.store_bf16(v, dst);
+    }
+    fn weaves<S: Isa>() -> bool {
+        S::WEAVES_BF16
+    }
+    #[inline(always)]
+    fn load_woven<S: Isa>(isa: S, src: &[Self]) -> [S::F32; 2] {
+        isa.load_woven_bf16(src)
+    }
+    #[inline(always)]
+    fn store_woven<S: Isa>(isa: S, pair: [S::F32; 2], dst: &mut [Self]) {
+        isa.store_woven_bf16(pair, dst);
     }
     #[inline(always)]
     fn widen(self) -> f32 {

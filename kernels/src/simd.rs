@@ -68,8 +68,24 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     fn store_f16(self, v: Self::F32, dst: &mut [f16]);
     /// Widens as many bf16 as `F32` has lanes, exactly; a NaN keeps all its bits, so it may be a signalling one.
     fn load_bf16(self, src: &[bf16]) -> Self::F32;
-    /// Rounds to bf16, to nearest even; the canonical NaN becomes that of bf16, any other NaN some NaN.
+    /// Rounds to bf16, to nearest even; every NaN becomes the canonical one.
     fn store_bf16(self, v: Self::F32, dst: &mut [bf16]);
+
+    /// Whether two vectors of bf16 are faster read as [even and odd ones](Self::load_woven_bf16) than one after the other.
+    const WEAVES_BF16: bool = false;
+    /// Widens twice as many bf16 as `F32` has lanes: those with an even number, and those with an odd one.
+    #[inline(always)]
+    fn load_woven_bf16(self, src: &[bf16]) -> [Self::F32; 2] {
+        let (front, back) = src.split_at_checked(Self::F32::LANES).unwrap_or((src, &[]));
+        Vector::deinterleave(self, [self.load_bf16(front), self.load_bf16(back)])
+    }
+    /// Rounds lanes of two vectors in turn, to as many bf16.
+    #[inline(always)]
+    fn store_woven_bf16(self, pair: [Self::F32; 2], dst: &mut [bf16]) {
+        let [front, back] = Vector::interleave(self, pair);
+        self.store_bf16(front, dst);
+        self.store_bf16(back, dst.get_mut(Self::F32::LANES..).unwrap_or(&mut []));
+    }
 }
 
 /// A vector of floats. A comparison gives a mask: a vector whose lanes are all ones or all zeros in bits.

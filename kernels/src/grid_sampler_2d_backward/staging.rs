@@ -159,15 +159,15 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
         rest.start = rest.start.wrapping_add(count.max(1));
         let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
         for c in (0..channels.end).step_by(lanes) {
-            let mut rest = planes.data.get_mut(to.wrapping_add(c.wrapping_mul(planes.channel))..).unwrap_or(&mut []);
+            // In front of the first channel there may be nothing; a lone one may be any distance from the next.
+            let start = to.wrapping_add(c.max(channels.start).wrapping_mul(planes.channel));
+            let mut rest = planes.data.get_mut(start..).unwrap_or(&mut []);
             let mut rows = [const { None }; MOST_LANES];
             for (k, row) in rows.iter_mut().enumerate().take(lanes) {
-                // A lone channel may be any distance from the next.
-                let next = planes.channel.max(whole).min(rest.len());
-                let (plane, behind) = core::mem::take(&mut rest).split_at_mut_checked(next).unwrap_or_default();
-                rest = behind;
                 if channels.contains(&c.wrapping_add(k)) {
-                    *row = plane.get_mut(..whole);
+                    let next = planes.channel.max(whole).min(rest.len());
+                    let (plane, behind) = core::mem::take(&mut rest).split_at_mut_checked(next).unwrap_or_default();
+                    (*row, rest) = (plane.get_mut(..whole), behind);
                 }
             }
             let mut pixels = staged.get(from..).unwrap_or(&[]).chunks(pitch.max(1));

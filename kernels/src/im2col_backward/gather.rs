@@ -20,7 +20,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 use self::above::{Above, Ahead, Offsets};
 use self::class::Class;
 use self::line::{Groups, Line};
-use self::sums::one_by_one;
+use self::sums::{one_by_one, weaves};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
@@ -99,9 +99,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         }
         let Self { geometry: g, rows, data, first, out } = self;
         let groups = Groups::new(g.w.div_ceil(CLASSES).div_ceil(V::<S, T>::LANES));
+        let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
         let classes: [_; CLASSES] = core::array::from_fn(
             #[inline(always)]
-            |first| Class::<V<S, T>>::new(isa, g, first, &groups),
+            |first| Class::<V<S, T>>::new(isa, g, first, &groups, woven),
         );
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);

@@ -212,7 +212,7 @@ impl Isa for Scalar {
     #[inline(always)]
     fn store_bf16(self, v: One<f32>, dst: &mut [bf16]) {
         if let Some(d) = dst.first_mut() {
-            *d = bf16::from_f32(v.0);
+            *d = bf16::from_f32(crate::simd::Real::canonical(v.0));
         }
     }
 }

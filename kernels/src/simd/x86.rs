@@ -86,6 +86,20 @@ fn eight_halves<T: bytemuck::Pod>(src: &[T]) -> __m128i {
     eight.into()
 }
 
+/// Rounds to bf16, whose bits are the upper half of each lane; what is in the lower half is rubbish.
+#[inline(always)]
+fn round_to_bf16(v: F32x8) -> __m256i {
+    // SAFETY: made from a token.
+    unsafe {
+        let bits = _mm256_castps_si256(v.0);
+        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+        let sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+        // The sum might carry a NaN over to infinity or zero.
+        let nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(v.0, v.0));
+        _mm256_blendv_epi8(sum, _mm256_set1_epi32(0x7fc0_0000), nan)
+    }
+}
+
 impl Isa for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
@@ -119,18 +133,36 @@ impl Isa for Avx2 {
     }
     #[inline(always)]
     fn store_bf16(self, v: F32x8, dst: &mut [bf16]) {
+        let rounded = round_to_bf16(v);
         // SAFETY: there is a token.
         let bits = unsafe {
-            let bits = _mm256_castps_si256(v.0);
-            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-            let sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-            // The sum might carry a NaN over to infinity or zero.
-            let nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(v.0, v.0));
-            let rounded = _mm256_blendv_epi8(_mm256_srli_epi32::<16>(sum), _mm256_set1_epi32(0x7fc0), nan);
+            let rounded = _mm256_srli_epi32::<16>(rounded);
             // Packing works in each half of the register.
             let packed = _mm256_packus_epi32(rounded, rounded);
             _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b1000>(packed))
         };
         put(wide::u16x8::from(bits).to_array().map(bf16::from_bits), dst);
+    }
+
+    // An f32 has the bits of a bf16 in its upper half, so two of them share a word, and nothing is shuffled.
+    const WEAVES_BF16: bool = true;
+    #[inline(always)]
+    fn load_woven_bf16(self, src: &[bf16]) -> [F32x8; 2] {
+        let words: wide::u32x8 = match src.first_chunk::<16>() {
+            Some(full) => bytemuck::cast(*full),
+            None => bytemuck::cast(lanes::<bf16, 16>(src)),
+        };
+        // SAFETY: there is a token.
+        unsafe {
+            let odd = _mm256_and_si256(words.into(), _mm256_set1_epi32(!0xffff));
+            [_mm256_slli_epi32::<16>(words.into()), odd].map(|bits| F32x8(_mm256_castsi256_ps(bits)))
+        }
+    }
+    #[inline(always)]
+    fn store_woven_bf16(self, [even, odd]: [F32x8; 2], dst: &mut [bf16]) {
+        let (even, odd) = (round_to_bf16(even), round_to_bf16(odd));
+        // SAFETY: there is a token.
+        let words = unsafe { _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(even), odd) };
+        put::<bf16, 16>(bytemuck::cast(wide::u32x8::from(words)), dst);
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Class<V> {
 impl<V: Copy> Class<V> {
     /// The cells `first`, `first` + stride, ... of a row.
     #[inline(always)]
-    pub(super) fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize, groups: &Groups) -> Self
+    pub(super) fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize, groups: &Groups, woven: [bool; 2]) -> Self
     where
         V: Vector<S>,
     {
@@ -66,22 +66,26 @@ impl<V: Copy> Class<V> {
             let end = at.wrapping_add(cells.next_multiple_of(V::LANES));
             class.reads = [class.reads[0].min(at.cast_signed()), class.reads[1].max(end.cast_signed())];
         }
-        for (ends, vectors) in ends.iter_mut().zip([&groups.first, &groups.last]) {
-            for (masks, vector) in ends.iter_mut().zip(vectors.clone()) {
-                *masks = class.masks(isa, vector.wrapping_mul(V::LANES));
+        for ((ends, vectors), woven) in ends.iter_mut().zip([&groups.first, &groups.last]).zip(woven) {
+            for (k, (masks, vector)) in ends.iter_mut().zip(vectors.clone()).enumerate() {
+                // Of two woven vectors one has the even cells, the other the odd ones.
+                let (vector, odd) = if woven { (vector.wrapping_sub(k % 2), k % 2) } else { (vector, 0) };
+                let first = vector.wrapping_mul(V::LANES).wrapping_add(odd);
+                *masks = class.masks(isa, first, if woven { 2 } else { 1 });
             }
         }
         class.ends = ends;
         class
     }
 
-    /// Masks of the vector that begins at a cell.
+    /// Masks of the vector that begins at a cell, from one cell to the next a step.
     #[inline(always)]
-    fn masks<S: Isa>(&self, isa: S, cell: usize) -> Masks<V>
+    fn masks<S: Isa>(&self, isa: S, cell: usize, step: usize) -> Masks<V>
     where
         V: Vector<S>,
     {
-        let numbers: [V::Elem; MOST_LANES] = core::array::from_fn(|lane| Real::from_usize(cell.wrapping_add(lane)));
+        let numbers: [V::Elem; MOST_LANES] =
+            core::array::from_fn(|lane| Real::from_usize(cell.wrapping_add(lane.wrapping_mul(step))));
         let (numbers, limit) = (V::load(isa, &numbers), |cell| V::splat(isa, Real::from_usize(cell)));
         let mut masks = [numbers; TAPS];
         for (mask, tap) in masks.iter_mut().zip(self.taps()) {

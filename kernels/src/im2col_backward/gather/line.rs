@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::class::Class;
-use super::sums::sums;
+use super::sums::{sums, weaves};
 use super::{STRIDE, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
@@ -97,7 +97,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         self.ask(isa, cell, N);
         for (found, class) in found.iter_mut().zip(self.classes) {
             let masks = end.and_then(|end| class.ends.get(end)?.first_chunk());
-            *found = sums::<S, T, N>(isa, self.data, self.above, class.taps(), cell, masks);
+            *found = sums::<S, T, N, CLASSES>(isa, self.data, self.above, class.taps(), cell, masks);
         }
         found
     }
@@ -124,6 +124,11 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
 ) {
     let lanes = V::<S, T>::LANES;
     match sums.as_slice() {
+        [sums] if weaves::<S, T>(1, N) => {
+            for (pair, out) in sums.as_chunks().0.iter().zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
+                T::store_woven(isa, *pair, out);
+            }
+        }
         [sums] => {
             for (sum, out) in sums.iter().zip(out.chunks_exact_mut(lanes)) {
                 T::store(isa, *sum, out);
@@ -131,23 +136,29 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
         }
         [evens, odds] => {
             for ((even, odd), out) in evens.iter().zip(odds).zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
-                let [front, back] = Vector::interleave(isa, [*even, *odd]);
-                T::store(isa, front, out);
-                T::store(isa, back, out.get_mut(lanes..).unwrap_or_default());
+                T::store_woven(isa, [*even, *odd], out);
             }
         }
-        _ => {
-            for (k, out) in out.chunks_exact_mut(lanes.wrapping_mul(CLASSES)).enumerate() {
-                let mut apart = [[T::zeroed(); MOST_LANES]; CLASSES];
-                for (apart, sums) in apart.iter_mut().zip(sums) {
-                    if let Some(sum) = sums.get(k) {
-                        T::store(isa, *sum, apart);
+        [first, second, others @ ..] => {
+            let each = first.iter().zip(second).zip(out.chunks_exact_mut(lanes.wrapping_mul(CLASSES)));
+            for (k, ((first, second), out)) in each.enumerate() {
+                // The first two of each group of cells, and the one or two behind them.
+                let (mut front, mut back) = ([[T::zeroed(); 2]; MOST_LANES], [T::zeroed(); 2 * MOST_LANES]);
+                T::store_woven(isa, [*first, *second], front.as_flattened_mut());
+                let other = |class: usize| others.get(class).and_then(|sums| sums.get(k));
+                match (other(0), other(1)) {
+                    (Some(third), Some(fourth)) => T::store_woven(isa, [*third, *fourth], &mut back),
+                    (Some(third), None) => T::store(isa, *third, &mut back),
+                    _ => {}
+                }
+                let back = back.chunks_exact(others.len());
+                for ((cells, front), back) in out.as_chunks_mut::<CLASSES>().0.iter_mut().zip(front).zip(back) {
+                    for (to, from) in cells.iter_mut().zip(front.iter().chain(back)) {
+                        *to = *from;
                     }
                 }
-                for (lane, out) in out.as_chunks_mut::<CLASSES>().0.iter_mut().enumerate() {
-                    *out = apart.map(|cells| cells.get(lane).copied().unwrap_or(T::zeroed()));
-                }
             }
         }
+        [] => {}
     }
 }

@@ -5,10 +5,16 @@ use super::class::{Class, Masks, Tap};
 use crate::element::Element;
 use crate::simd::{Isa, Vector};
 
+/// Whether vectors of cells, so many of each class, are woven in pairs: a lane of each in turn.
+#[inline(always)]
+pub(super) fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
+    T::weaves::<S>() && classes == 1 && vectors.is_multiple_of(2)
+}
+
 /// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
 /// additions; where there are masks, of the terms that these let.
 #[inline(always)]
-pub(super) fn sums<S: Isa, T: Element, const N: usize>(
+pub(super) fn sums<S: Isa, T: Element, const N: usize, const CLASSES: usize>(
     isa: S,
     data: &[T],
     above: &[usize],
@@ -24,9 +30,23 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize>(
             let windows = data.get(row.wrapping_add(tap.at)..).and_then(|d| d.get(..lanes.wrapping_mul(N)));
             // All of them are there, as `Above::within` has found.
             let Some(windows) = windows else { continue };
+            let mask = |k: usize| masks.and_then(|masks| masks.get(k)?.get(j));
+            if weaves::<S, T>(CLASSES, N) {
+                let pairs = sums.as_chunks_mut::<2>().0.iter_mut().zip(windows.chunks_exact(lanes.wrapping_mul(2)));
+                for (k, ([even, odd], windows)) in pairs.enumerate() {
+                    let [mut to_even, mut to_odd] = T::load_woven(isa, windows);
+                    if let (Some(of_even), Some(of_odd)) =
+                        (mask(k.wrapping_mul(2)), mask(k.wrapping_mul(2).wrapping_add(1)))
+                    {
+                        (to_even, to_odd) = (to_even.and(*of_even), to_odd.and(*of_odd));
+                    }
+                    (*even, *odd) = (*even + to_even, *odd + to_odd);
+                }
+                continue;
+            }
             for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
                 let mut term = T::load(isa, windows);
-                if let Some(mask) = masks.and_then(|masks| masks.get(k)?.get(j)) {
+                if let Some(mask) = mask(k) {
                     term = term.and(*mask);
                 }
                 *sum = *sum + term;

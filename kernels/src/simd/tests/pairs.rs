@@ -1,5 +1,7 @@
 //! Pairs, split into two vectors and put together again, and squares, gathered by index.
 
+use half::bf16;
+
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
@@ -21,6 +23,34 @@ impl<T: Real> Kernel for Split<'_, T> {
         let [even, odd] = Vector::deinterleave(isa, [load(self.0), load(&self.0[lanes..])]);
         let [a, b] = Vector::interleave(isa, [even, odd]);
         [store(even), store(odd), [store(a), store(b)].concat()]
+    }
+}
+
+/// Reads woven bf16 and writes floats woven, as many as two vectors have lanes; gives the bits of the lanes in turn, and what was
+/// written.
+struct Weave<'a>(&'a [bf16], &'a [f32]);
+
+impl Kernel for Weave<'_> {
+    type Output = (Vec<u32>, Vec<u16>);
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let lanes = S::F32::LANES;
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        for (from, floats) in self.0.chunks(2 * lanes).zip(self.1.chunks(2 * lanes)) {
+            let [mut evens, mut odds] = [[0_f32; 8]; 2];
+            let [even, odd] = isa.load_woven_bf16(from);
+            (even.store(&mut evens), odd.store(&mut odds));
+            let both = evens.into_iter().zip(odds).take(lanes).flat_map(|(even, odd)| [even, odd]);
+            read.extend(both.take(from.len()).map(f32::to_bits));
+            for (k, pair) in floats.chunks(2).enumerate() {
+                (evens[k], odds[k]) = (pair[0], *pair.get(1).unwrap_or(&0.0));
+            }
+            let mut to = vec![bf16::ZERO; floats.len()];
+            isa.store_woven_bf16([&evens, &odds].map(|lanes| S::F32::load(isa, lanes)), &mut to);
+            written.extend(to.into_iter().map(bf16::to_bits));
+        }
+        (read, written)
     }
 }
 
@@ -92,4 +122,20 @@ fn pairs_split_and_join() {
 fn squares_are_gathered_where_they_are() {
     gathers::<f32>();
     gathers::<f64>();
+}
+
+#[test]
+fn bf16_are_woven_as_they_are_read_and_written_alone() {
+    // All of them, and each with something in the lower half that rounds up, down or to even; the last vectors are cut.
+    let all: Vec<bf16> = (0..u16::MAX).map(bf16::from_bits).collect();
+    for below in [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff] {
+        let floats: Vec<f32> = all.iter().map(|h| f32::from_bits(u32::from(h.to_bits()) << 16 | below)).collect();
+        let rounded = floats.iter().map(|&x| if x.is_nan() { 0x7fc0 } else { bf16::from_f32(x).to_bits() });
+        let rounded: Vec<u16> = rounded.collect();
+        for level in Level::available() {
+            let (read, written) = level.dispatch(Weave(&all, &floats));
+            assert!(read.iter().zip(&all).all(|(read, h)| *read == u32::from(h.to_bits()) << 16), "{level}");
+            assert_eq!((read.len(), &written), (all.len(), &rounded), "{level}, {below:#x} below");
+        }
+    }
 }

@@ -30,7 +30,7 @@ use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
 const TAPS: usize = 8;
 /// Largest stride along a row.
 const STRIDE: usize = 4;
-/// Most vectors that are summed side by side.
+/// Vectors that are summed side by side; of a row of at most twice as many, all of them.
 const UNROLL: usize = 4;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;

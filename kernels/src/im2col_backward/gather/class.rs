@@ -33,7 +33,7 @@ pub(super) struct Class<V> {
     /// Where vectors begin to read and where they end, counted from the first window of a kernel row.
     pub(super) reads: [isize; 2],
     /// Masks of the first vectors and of the last ones.
-    pub(super) ends: [[Masks<V>; UNROLL]; 2],
+    pub(super) ends: [[Masks<V>; 2 * UNROLL]; 2],
 }
 
 impl<V: Copy> Class<V> {
@@ -46,7 +46,8 @@ impl<V: Copy> Class<V> {
         let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
         let cells = width.div_ceil(stride.get());
-        let (mut ends, reads) = ([[[V::splat(isa, V::Elem::default()); TAPS]; UNROLL]; 2], [isize::MAX, isize::MIN]);
+        let (mut ends, reads) =
+            ([[[V::splat(isa, V::Elem::default()); TAPS]; 2 * UNROLL]; 2], [isize::MAX, isize::MIN]);
         let mut class = Self { taps: Default::default(), count: 0, reads, ends };
         for j in 0..geometry.kernel[1].get() {
             // Window of cell k: k + (first + padding - offset) / stride.

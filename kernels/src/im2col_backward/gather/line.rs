@@ -9,7 +9,7 @@ use super::{STRIDE, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
-/// The vectors of a class's row: the first ones, those between, the last ones.
+/// The vectors of a class's row: the first ones, those between, the last ones. Of few, all are the first ones.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     pub(super) first: Range<usize>,
@@ -18,11 +18,10 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(vectors: usize) -> Self {
-        let first = match vectors {
-            0..=UNROLL => vectors,
-            _ => UNROLL.min(vectors.wrapping_sub(UNROLL)),
-        };
-        Self { first: 0..first, last: vectors.saturating_sub(UNROLL).max(first)..vectors }
+        if vectors <= 2 * UNROLL {
+            return Self { first: 0..vectors, last: vectors..vectors };
+        }
+        Self { first: 0..UNROLL, last: vectors.wrapping_sub(UNROLL)..vectors }
     }
 }
 
@@ -50,16 +49,23 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             0 | 1 => self.end::<1, 0>(isa, 0, out),
             2 => self.end::<2, 0>(isa, 0, out),
             3 => self.end::<3, 0>(isa, 0, out),
-            _ => self.end::<UNROLL, 0>(isa, 0, out),
+            4 => self.end::<4, 0>(isa, 0, out),
+            5 => self.end::<5, 0>(isa, 0, out),
+            6 => self.end::<6, 0>(isa, 0, out),
+            7 => self.end::<7, 0>(isa, 0, out),
+            _ => self.end::<{ 2 * UNROLL }, 0>(isa, 0, out),
         }
         let mut vector = groups.first.end;
         while vector.wrapping_add(UNROLL) <= groups.last.start {
             self.inner::<UNROLL>(isa, vector, out);
             vector = vector.wrapping_add(UNROLL);
         }
-        while vector < groups.last.start {
+        if vector.wrapping_add(2) <= groups.last.start {
+            self.inner::<2>(isa, vector, out);
+            vector = vector.wrapping_add(2);
+        }
+        if vector < groups.last.start {
             self.inner::<1>(isa, vector, out);
-            vector = vector.wrapping_add(1);
         }
         if !groups.last.is_empty() {
             self.end::<UNROLL, 1>(isa, groups.last.start, out);
@@ -74,7 +80,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         if let Some(out) = out.get_mut(..N.wrapping_mul(Self::ELEMENTS)) {
             return write(isa, &found, out);
         }
-        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * UNROLL];
+        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * UNROLL * 2];
         write(isa, &found, aside.get_mut(..N.wrapping_mul(Self::ELEMENTS)).unwrap_or_default());
         for (cell, aside) in out.iter_mut().zip(aside) {
             *cell = aside;

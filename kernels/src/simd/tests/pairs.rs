@@ -40,7 +40,8 @@ impl Kernel for Weave<'_> {
         for (from, floats) in self.0.chunks(2 * lanes).zip(self.1.chunks(2 * lanes)) {
             let [mut evens, mut odds] = [[0_f32; 8]; 2];
             let [even, odd] = isa.load_woven_bf16(from);
-            (even.store(&mut evens), odd.store(&mut odds));
+            even.store(&mut evens);
+            odd.store(&mut odds);
             let both = evens.into_iter().zip(odds).take(lanes).flat_map(|(even, odd)| [even, odd]);
             read.extend(both.take(from.len()).map(f32::to_bits));
             for (k, pair) in floats.chunks(2).enumerate() {

@@ -12,10 +12,8 @@ use super::staging::Stage;
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
-use crate::simd::{Cache, Isa, Real, Vector, line_of, prefetch_run};
+use crate::simd::{CACHED, Cache, Isa, Real, Vector, line_of, prefetch_run};
 
-/// Bytes that the caches next to a core hold; beyond, pixels are asked for a chunk of points ahead.
-const NEAR: usize = 14 << 20;
 /// Pixels of an axis that f32 counts exactly, and one more.
 const COUNTABLE: usize = 1 << 24;
 
@@ -183,7 +181,8 @@ impl<A: Real> Four<'_, '_, A> {
         let Self { chunk, corners, scattered, scatters, diagonals } = self;
         let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
         let count = chunk.cells.count;
-        if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > NEAR {
+        // Beyond the last cache pixels are asked for a chunk of points ahead.
+        if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > CACHED {
             let mut last = [ABSENT; 2];
             // The processor foresees runs of lines, but not of pixels that are several lines.
             let foreseen = usize::from(pitch <= line_of::<A>());

@@ -46,9 +46,8 @@ impl<V: Copy> Class<V> {
         let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
         let cells = width.div_ceil(stride.get());
-        let (mut ends, reads) =
-            ([[[V::splat(isa, V::Elem::default()); TAPS]; 2 * UNROLL]; 2], [isize::MAX, isize::MIN]);
-        let mut class = Self { taps: Default::default(), count: 0, reads, ends };
+        let ends = [[[V::splat(isa, V::Elem::default()); TAPS]; 2 * UNROLL]; 2];
+        let mut class = Self { taps: Default::default(), count: 0, reads: [isize::MAX, isize::MIN], ends };
         for j in 0..geometry.kernel[1].get() {
             // Window of cell k: k + (first + padding - offset) / stride.
             let (place, offset) = (first.wrapping_add(geometry.padding[1]), j.wrapping_mul(geometry.dilation[1].get()));
@@ -67,15 +66,17 @@ impl<V: Copy> Class<V> {
             let end = at.wrapping_add(cells.next_multiple_of(V::LANES));
             class.reads = [class.reads[0].min(at.cast_signed()), class.reads[1].max(end.cast_signed())];
         }
-        for ((ends, vectors), woven) in ends.iter_mut().zip([&groups.first, &groups.last]).zip(woven) {
-            for (k, (masks, vector)) in ends.iter_mut().zip(vectors.clone()).enumerate() {
+        for (end, (vectors, woven)) in [&groups.first, &groups.last].into_iter().zip(woven).enumerate() {
+            for (k, vector) in vectors.clone().enumerate() {
                 // Of two woven vectors one has the even cells, the other the odd ones.
                 let (vector, odd) = if woven { (vector.wrapping_sub(k % 2), k % 2) } else { (vector, 0) };
                 let first = vector.wrapping_mul(V::LANES).wrapping_add(odd);
-                *masks = class.masks(isa, first, if woven { 2 } else { 1 });
+                let masks = class.masks(isa, first, if woven { 2 } else { 1 });
+                if let Some(to) = class.ends.get_mut(end).and_then(|ends| ends.get_mut(k)) {
+                    *to = masks;
+                }
             }
         }
-        class.ends = ends;
         class
     }
 

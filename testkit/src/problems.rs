@@ -17,7 +17,7 @@ mod replication_pad2d_backward;
 use ubtile_tiling::{Dtype, TensorDesc, TensorSlot};
 
 pub use grid_sampler_2d_backward::{GridSampler, GridSamplerDesc, grid_sampler_inputs};
-pub use im2col_backward::{Im2col, Im2colDesc, im2col_inputs};
+pub use im2col_backward::{Im2col, Im2colDesc, im2col_inputs, im2col_tile_input};
 pub use max_unpool2d_backward::{MaxUnpool, MaxUnpoolDesc, max_unpool_inputs};
 pub use replication_pad2d_backward::{ReplicationPad, ReplicationPadDesc, replication_pad_inputs};
 

@@ -2,7 +2,7 @@
 
 use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_parallel, run_share, run_tile, stage_share};
 use ubtile_kernels::{RunError, Values};
-use ubtile_testkit::{Data, Rng, encode, problems, reference};
+use ubtile_testkit::{Data, Rng, problems, reference};
 use ubtile_tiling::Tensor;
 use ubtile_tiling::im2col_backward::{Plan, Problem, Tile, plan};
 
@@ -69,7 +69,7 @@ pub fn by_tiles<E>(
             result = boxed(p.out_dtype, tile.cells());
             kept = boxed(sums, if apart { tile.cells() } else { 0 });
         }
-        let input = local_box(plan, &tile, grad_output);
+        let input = problems::im2col_tile_input(plan, &tile, grad_output);
         each(at, &tile, Boxes { inputs: [&input], outputs: [&mut result, &mut kept] })?;
         if tile.last {
             let ([y0, _], [x0, x1]) = (tile.rows, tile.columns);
@@ -78,30 +78,4 @@ pub fn by_tiles<E>(
         }
     }
     Ok(())
-}
-
-/// The windows of a tile; NaN where a window lies in the padding, which nothing may read.
-fn local_box(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
-    let p = plan.problem();
-    let ([[i0, i1], [j0, j1]], [rows, columns]) = (tile.taps, tile.windows);
-    let [kh, kw] = p.kernel.map(usize::from);
-    let [high, wide] = p.columns.map(|count| count as isize);
-    let mut cells = Vec::new();
-    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
-        let [a0, b0] = plan.first_window(tile, [i, j]);
-        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
-            let (a, b) = (a0 + r, b0 + s);
-            if (0..high).contains(&a) && (0..wide).contains(&b) {
-                let row = (tile.plane % p.c * kh + i) * kw + j;
-                let [image, rows, columns] = p.grad_output_strides;
-                let at = tile.plane / p.c * image + row * rows + (a * wide + b) as usize * columns;
-                cells.push(grad_output.bits(at));
-            } else {
-                cells.push(encode(p.dtype, f64::NAN));
-            }
-        }
-    }
-    let mut local = boxed(p.dtype, cells.len());
-    cells.into_iter().enumerate().for_each(|(i, bits)| local.set_bits(i, bits));
-    local
 }

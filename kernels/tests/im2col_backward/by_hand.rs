@@ -2,9 +2,9 @@
 
 use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_share, run_tile};
 use ubtile_kernels::{Level, ValuesMut};
-use ubtile_testkit::problems::{Im2col, Layout, POISON, output};
-use ubtile_testkit::{Data, Fill, Rng, bits_equal, encode};
-use ubtile_tiling::im2col_backward::{Plan, Tile, plan};
+use ubtile_testkit::problems::{Im2col, Layout, POISON, im2col_tile_input, output};
+use ubtile_testkit::{Data, Fill, Rng, bits_equal};
+use ubtile_tiling::im2col_backward::plan;
 use ubtile_tiling::{PlanOptions, TargetSpec, Tensor, TensorDesc};
 
 use super::common::{values, values_mut};
@@ -30,29 +30,6 @@ fn shares_run_by_hand_in_any_order() {
         let outputs = Outputs { out: ValuesMut::F32(&mut []) };
         run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
     }
-}
-
-/// What a device would do: copies the windows of a tile into its local box, whose padding holds NaN.
-fn local_box(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
-    let p = plan.problem();
-    let [[i0, i1], [j0, j1]] = tile.taps;
-    let [kh, kw] = p.kernel.map(usize::from);
-    let [rows, columns] = tile.windows;
-    let [lh, lw] = p.columns.map(|l| l as isize);
-    let mut cells = Vec::new();
-    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
-        let [a0, b0] = plan.first_window(tile, [i, j]);
-        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
-            let (a, b) = (a0 + r, b0 + s);
-            let row = (tile.plane % p.c * kh + i) * kw + j;
-            let index = [tile.plane / p.c, row, (a * lw + b) as usize];
-            let at = || index.iter().zip(p.grad_output_strides).map(|(i, stride)| i * stride).sum();
-            let inside = (0..lh).contains(&a) && (0..lw).contains(&b);
-            cells.push(if inside { grad_output.bits(at()) } else { encode(p.dtype, f64::NAN) });
-        }
-    }
-    assert_eq!(cells.len(), tile.input_cells());
-    Data::from_bits_fn(TensorDesc::contiguous(p.dtype, &[cells.len()]).unwrap(), |i| cells[i])
 }
 
 #[test]
@@ -93,7 +70,7 @@ fn tiles_on_their_own_boxes() {
                         out = boxed(out_dtype, tile.cells());
                         kept = boxed(sums, if apart { tile.cells() } else { 0 });
                     }
-                    let input = local_box(&plan, &tile, &grad_output);
+                    let input = im2col_tile_input(&plan, &tile, &grad_output);
                     let inputs = Inputs { grad_output: values(&input) };
                     let outputs = Outputs { out: values_mut(&mut out) };
                     run_tile(&plan, level, &tile, inputs, outputs, values_mut(&mut kept)).unwrap();

@@ -1,11 +1,12 @@
 //! Problems of Im2colBackward.
 
-use ubtile_tiling::im2col_backward::{Desc, Problem, check};
+use ubtile_tiling::im2col_backward::{Desc, Plan, Problem, Tile, check};
 use ubtile_tiling::{ContractError, Dtype, Edition, Product, Tensor, TensorDesc};
 
 use super::Layout;
 use crate::data::Data;
 use crate::generate::{Fill, desc_of, fill};
+use crate::number::encode;
 use crate::rng::Rng;
 
 /// A problem; pairs are (height, width).
@@ -127,4 +128,31 @@ impl Im2colDesc {
 #[must_use]
 pub fn im2col_inputs(problem: &Problem, values: Fill, rng: &mut Rng) -> Data {
     fill(desc_of(problem.slot(Tensor::GradOutput)), values, rng)
+}
+
+/// What a device copies for a tile: the windows of each of its taps, one after the other. NaN where a window lies in the padding,
+/// which nothing may read.
+///
+/// # Panics
+/// If the tile is of another plan, or `grad_output` of another problem.
+#[must_use]
+pub fn im2col_tile_input(plan: &Plan, tile: &Tile, grad_output: &Data) -> Data {
+    let p = plan.problem();
+    let ([[i0, i1], [j0, j1]], [rows, columns]) = (tile.taps, tile.windows);
+    let [kh, kw] = p.kernel.map(usize::from);
+    let [lh, lw] = p.columns.map(|l| l as isize);
+    let mut cells = Vec::new();
+    for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
+        let [a0, b0] = plan.first_window(tile, [i, j]);
+        for (r, s) in (0..rows as isize).flat_map(|r| (0..columns as isize).map(move |s| (r, s))) {
+            let (a, b) = (a0 + r, b0 + s);
+            let row = (tile.plane % p.c * kh + i) * kw + j;
+            let index = [tile.plane / p.c, row, (a * lw + b) as usize];
+            let at = || index.iter().zip(p.grad_output_strides).map(|(i, stride)| i * stride).sum();
+            let inside = (0..lh).contains(&a) && (0..lw).contains(&b);
+            cells.push(if inside { grad_output.bits(at()) } else { encode(p.dtype, f64::NAN) });
+        }
+    }
+    assert_eq!(cells.len(), tile.input_cells(), "the plan's box of a tile is another");
+    Data::from_bits_fn(Layout::Contiguous.desc(p.dtype, &[cells.len()]), |i| cells[i])
 }

@@ -13,10 +13,9 @@ pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     fn load<S: Isa>(isa: S, src: &[Self]) -> <Self::Acc as Real>::V<S>;
     /// Rounds and writes a vector's worth of results, every NaN as the canonical one.
     fn store<S: Isa>(isa: S, v: <Self::Acc as Real>::V<S>, dst: &mut [Self]);
-    /// Whether two vectors' worth of elements are faster read [woven](Self::load_woven) than one after the other.
-    fn weaves<S: Isa>() -> bool {
-        false
-    }
+    /// Whether two vectors' worth of elements are faster read [woven](Self::load_woven) than one after the other, where
+    /// [`Isa::WEAVES_BF16`] says so.
+    const IS_BF16: bool = false;
     /// Widens two vectors' worth of elements: those with an even number, and those with an odd one.
     #[inline(always)]
     fn load_woven<S: Isa>(isa: S, src: &[Self]) -> [<Self::Acc as Real>::V<S>; 2] {
@@ -106,9 +105,7 @@ impl Element for bf16 {
     fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
         isa.store_bf16(v, dst);
     }
-    fn weaves<S: Isa>() -> bool {
-        S::WEAVES_BF16
-    }
+    const IS_BF16: bool = true;
     #[inline(always)]
     fn load_woven<S: Isa>(isa: S, src: &[Self]) -> [S::F32; 2] {
         isa.load_woven_bf16(src)

@@ -30,7 +30,7 @@ use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
 const TAPS: usize = 8;
 /// Largest stride along a row.
 const STRIDE: usize = 4;
-/// Vectors that are summed side by side; of a row of at most twice as many, all of them.
+/// Vectors that are summed side by side; of one or two classes up to twice as many where that is all of a row.
 const UNROLL: usize = 4;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;
@@ -79,13 +79,25 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
 
 /// Computes rows of cells of all planes in their order.
 pub(super) fn gather<T: Element>(level: Level, geometry: &Geometry, part: Part, data: &[T], out: &mut [T]) {
-    let Part { units: rows, first } = part;
     match geometry.stride[1].get() {
-        1 => level.dispatch(Gather::<T, 1> { geometry, rows, data, first, out }),
-        2 => level.dispatch(Gather::<T, 2> { geometry, rows, data, first, out }),
-        3 => level.dispatch(Gather::<T, 3> { geometry, rows, data, first, out }),
-        _ => level.dispatch(Gather::<T, STRIDE> { geometry, rows, data, first, out }),
+        1 => by_classes::<T, 1>(level, geometry, part, data, out),
+        2 => by_classes::<T, 2>(level, geometry, part, data, out),
+        3 => by_classes::<T, 3>(level, geometry, part, data, out),
+        _ => by_classes::<T, STRIDE>(level, geometry, part, data, out),
     }
+}
+
+/// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more.
+#[inline(never)]
+fn by_classes<T: Element, const CLASSES: usize>(
+    level: Level,
+    geometry: &Geometry,
+    part: Part,
+    data: &[T],
+    out: &mut [T],
+) {
+    let Part { units: rows, first } = part;
+    level.dispatch(Gather::<T, CLASSES> { geometry, rows, data, first, out });
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
@@ -98,7 +110,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             return;
         }
         let Self { geometry: g, rows, data, first, out } = self;
-        let groups = Groups::new(g.w.div_ceil(CLASSES).div_ceil(V::<S, T>::LANES));
+        let groups = Groups::new(g.w.div_ceil(CLASSES).div_ceil(V::<S, T>::LANES), CLASSES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
         let classes: [_; CLASSES] = core::array::from_fn(
             #[inline(always)]

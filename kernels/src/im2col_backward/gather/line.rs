@@ -17,12 +17,20 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    pub(super) fn new(vectors: usize) -> Self {
-        if vectors <= 2 * UNROLL {
+    /// Of so many vectors of each of some classes.
+    pub(super) fn new(vectors: usize, classes: usize) -> Self {
+        if vectors <= most(classes) {
             return Self { first: 0..vectors, last: vectors..vectors };
         }
-        Self { first: 0..UNROLL, last: vectors.wrapping_sub(UNROLL)..vectors }
+        let last = vectors.wrapping_sub(UNROLL);
+        Self { first: 0..UNROLL.min(last), last: last..vectors }
     }
+}
+
+/// Most vectors of each class that are summed at once. No more of many classes: where functions are not optimized, their stack
+/// grows with it to megabytes.
+const fn most(classes: usize) -> usize {
+    if classes <= 2 { 2 * UNROLL } else { UNROLL }
 }
 
 /// A row of cells.
@@ -49,11 +57,17 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             0 | 1 => self.end::<1, 0>(isa, 0, out),
             2 => self.end::<2, 0>(isa, 0, out),
             3 => self.end::<3, 0>(isa, 0, out),
-            4 => self.end::<4, 0>(isa, 0, out),
-            5 => self.end::<5, 0>(isa, 0, out),
-            6 => self.end::<6, 0>(isa, 0, out),
-            7 => self.end::<7, 0>(isa, 0, out),
-            _ => self.end::<{ 2 * UNROLL }, 0>(isa, 0, out),
+            4 => self.end::<UNROLL, 0>(isa, 0, out),
+            more => {
+                if const { most(CLASSES) > UNROLL } {
+                    match more {
+                        5 => self.end::<5, 0>(isa, 0, out),
+                        6 => self.end::<6, 0>(isa, 0, out),
+                        7 => self.end::<7, 0>(isa, 0, out),
+                        _ => self.end::<{ 2 * UNROLL }, 0>(isa, 0, out),
+                    }
+                }
+            }
         }
         let mut vector = groups.first.end;
         while vector.wrapping_add(UNROLL) <= groups.last.start {
@@ -130,14 +144,15 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
 ) {
     let lanes = V::<S, T>::LANES;
     match sums.as_slice() {
-        [sums] if weaves::<S, T>(1, N) => {
-            for (pair, out) in sums.as_chunks().0.iter().zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
-                T::store_woven(isa, *pair, out);
-            }
-        }
         [sums] => {
-            for (sum, out) in sums.iter().zip(out.chunks_exact_mut(lanes)) {
-                T::store(isa, *sum, out);
+            if const { weaves::<S, T>(CLASSES, N) } {
+                for (pair, out) in sums.as_chunks().0.iter().zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
+                    T::store_woven(isa, *pair, out);
+                }
+            } else {
+                for (sum, out) in sums.iter().zip(out.chunks_exact_mut(lanes)) {
+                    T::store(isa, *sum, out);
+                }
             }
         }
         [evens, odds] => {

@@ -6,9 +6,8 @@ use crate::element::Element;
 use crate::simd::{Isa, Vector};
 
 /// Whether vectors of cells, so many of each class, are woven in pairs: a lane of each in turn.
-#[inline(always)]
-pub(super) fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
-    T::weaves::<S>() && classes == 1 && vectors.is_multiple_of(2)
+pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
+    T::IS_BF16 && S::WEAVES_BF16 && classes == 1 && vectors.is_multiple_of(2)
 }
 
 /// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
@@ -31,7 +30,7 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const CLASSES: usize>(
             // All of them are there, as `Above::within` has found.
             let Some(windows) = windows else { continue };
             let mask = |k: usize| masks.and_then(|masks| masks.get(k)?.get(j));
-            if weaves::<S, T>(CLASSES, N) {
+            if const { weaves::<S, T>(CLASSES, N) } {
                 let pairs = sums.as_chunks_mut::<2>().0.iter_mut().zip(windows.chunks_exact(lanes.wrapping_mul(2)));
                 for (k, ([even, odd], windows)) in pairs.enumerate() {
                     let [mut to_even, mut to_odd] = T::load_woven(isa, windows);
@@ -42,14 +41,14 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const CLASSES: usize>(
                     }
                     (*even, *odd) = (*even + to_even, *odd + to_odd);
                 }
-                continue;
-            }
-            for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
-                let mut term = T::load(isa, windows);
-                if let Some(mask) = mask(k) {
-                    term = term.and(*mask);
+            } else {
+                for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
+                    let mut term = T::load(isa, windows);
+                    if let Some(mask) = mask(k) {
+                        term = term.and(*mask);
+                    }
+                    *sum = *sum + term;
                 }
-                *sum = *sum + term;
             }
         }
     }

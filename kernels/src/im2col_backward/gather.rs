@@ -32,6 +32,8 @@ const TAPS: usize = 8;
 const STRIDE: usize = 4;
 /// Vectors that are summed side by side; of one or two classes up to twice as many where that is all of a row.
 const UNROLL: usize = 4;
+/// Vectors with masks at each end of more than `UNROLL` that are summed side by side.
+const MASKED: usize = 2;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;
 /// Places in memory that a processor can follow at once.
@@ -110,7 +112,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             return;
         }
         let Self { geometry: g, rows, data, first, out } = self;
-        let groups = Groups::new(g.w.div_ceil(CLASSES).div_ceil(V::<S, T>::LANES), CLASSES);
+        let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
         let classes: [_; CLASSES] = core::array::from_fn(
             #[inline(always)]

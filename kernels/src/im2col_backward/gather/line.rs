@@ -3,9 +3,11 @@
 
 use core::ops::Range;
 
+use ubtile_tiling::im2col_backward::Geometry;
+
 use super::class::Class;
 use super::sums::{sums, weaves};
-use super::{STRIDE, UNROLL, V};
+use super::{MASKED, STRIDE, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
@@ -14,16 +16,22 @@ use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 pub(super) struct Groups {
     pub(super) first: Range<usize>,
     pub(super) last: Range<usize>,
+    /// Whether other vectors than the `MASKED` at each end of the row need masks.
+    all_masked: bool,
 }
 
 impl Groups {
-    /// Of so many vectors of each of some classes.
-    pub(super) fn new(vectors: usize, classes: usize) -> Self {
-        if vectors <= most(classes) {
-            return Self { first: 0..vectors, last: vectors..vectors };
+    /// Of each of some classes, in vectors of so many cells.
+    pub(super) fn new(geometry: &Geometry, classes: usize, lanes: usize) -> Self {
+        let vectors = geometry.w.div_ceil(classes).div_ceil(lanes);
+        // The cells in front of this one are reached by all taps, but for as few at the begin as there are behind it at most.
+        let reached = geometry.columns[1].saturating_sub(geometry.padding[1].div_ceil(classes));
+        let all_masked = reached < vectors.saturating_sub(MASKED).saturating_mul(lanes);
+        if vectors <= if all_masked { UNROLL } else { most(classes) } {
+            return Self { first: 0..vectors, last: vectors..vectors, all_masked };
         }
         let last = vectors.wrapping_sub(UNROLL);
-        Self { first: 0..UNROLL.min(last), last: last..vectors }
+        Self { first: 0..UNROLL.min(last), last: last..vectors, all_masked }
     }
 }
 
@@ -54,17 +62,18 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     #[inline(always)]
     pub(super) fn run(&self, isa: S, groups: &Groups, out: &mut [T]) {
         match groups.first.end {
-            0 | 1 => self.end::<1, 0>(isa, 0, out),
-            2 => self.end::<2, 0>(isa, 0, out),
-            3 => self.end::<3, 0>(isa, 0, out),
-            4 => self.end::<UNROLL, 0>(isa, 0, out),
+            0 | 1 => self.end::<1, 1, 0>(isa, 0, 0, out),
+            2 => self.end::<2, 2, 0>(isa, 0, 0, out),
+            3 => self.end::<3, 3, 0>(isa, 0, 0, out),
+            4 if groups.all_masked || groups.last.is_empty() => self.end::<UNROLL, UNROLL, 0>(isa, 0, 0, out),
+            4 => self.end::<UNROLL, MASKED, 0>(isa, 0, 0, out),
             more => {
                 if const { most(CLASSES) > UNROLL } {
                     match more {
-                        5 => self.end::<5, 0>(isa, 0, out),
-                        6 => self.end::<6, 0>(isa, 0, out),
-                        7 => self.end::<7, 0>(isa, 0, out),
-                        _ => self.end::<{ 2 * UNROLL }, 0>(isa, 0, out),
+                        5 => self.end::<5, MASKED, MASKED>(isa, 0, 0, out),
+                        6 => self.end::<6, MASKED, MASKED>(isa, 0, 0, out),
+                        7 => self.end::<7, MASKED, MASKED>(isa, 0, 0, out),
+                        _ => self.end::<{ 2 * UNROLL }, MASKED, MASKED>(isa, 0, 0, out),
                     }
                 }
             }
@@ -81,15 +90,26 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         if vector < groups.last.start {
             self.inner::<1>(isa, vector, out);
         }
-        if !groups.last.is_empty() {
-            self.end::<UNROLL, 1>(isa, groups.last.start, out);
+        if groups.last.is_empty() {
+            return;
+        }
+        if groups.all_masked {
+            self.end::<UNROLL, UNROLL, 0>(isa, 1, groups.last.start, out);
+        } else {
+            self.end::<UNROLL, 0, MASKED>(isa, 1, groups.last.start, out);
         }
     }
 
-    /// The first vectors of a row, or the last ones.
+    /// The first vectors of a row, end 0, or the last ones, end 1; of them the first `FIRST` and the last `LAST` are masked.
     #[inline(always)]
-    fn end<const N: usize, const END: usize>(&self, isa: S, vector: usize, out: &mut [T]) {
-        let found = self.sums::<N>(isa, vector, Some(END));
+    fn end<const N: usize, const FIRST: usize, const LAST: usize>(
+        &self,
+        isa: S,
+        end: usize,
+        vector: usize,
+        out: &mut [T],
+    ) {
+        let found = self.sums::<N, FIRST, LAST>(isa, vector, end);
         let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..).unwrap_or_default();
         if let Some(out) = out.get_mut(..N.wrapping_mul(Self::ELEMENTS)) {
             return write(isa, &found, out);
@@ -104,20 +124,25 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     /// Vectors in between, which all taps reach.
     #[inline(always)]
     fn inner<const N: usize>(&self, isa: S, vector: usize, out: &mut [T]) {
-        let found = self.sums::<N>(isa, vector, None);
+        let found = self.sums::<N, 0, 0>(isa, vector, 0);
         let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..);
         write(isa, &found, out.and_then(|out| out.get_mut(..N.wrapping_mul(Self::ELEMENTS))).unwrap_or_default());
     }
 
-    /// The sums of some vectors of each class, with the masks of an end.
+    /// The sums of some vectors of each class, the outermost with the masks of an end.
     #[inline(always)]
-    fn sums<const N: usize>(&self, isa: S, vector: usize, end: Option<usize>) -> [[V<S, T>; N]; CLASSES] {
+    fn sums<const N: usize, const FIRST: usize, const LAST: usize>(
+        &self,
+        isa: S,
+        vector: usize,
+        end: usize,
+    ) -> [[V<S, T>; N]; CLASSES] {
         let mut found = [[Vector::splat(isa, T::Acc::default()); N]; CLASSES];
         let cell = vector.wrapping_mul(Self::LANES);
         self.ask(isa, cell, N);
         for (found, class) in found.iter_mut().zip(self.classes) {
-            let masks = end.and_then(|end| class.ends.get(end)?.first_chunk());
-            *found = sums::<S, T, N, CLASSES>(isa, self.data, self.above, class.taps(), cell, masks);
+            let masks = class.ends.get(end).and_then(|masks| masks.first_chunk());
+            *found = sums::<S, T, N, FIRST, LAST, CLASSES>(isa, self.data, self.above, class.taps(), cell, masks);
         }
         found
     }

@@ -11,9 +11,9 @@ pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -
 }
 
 /// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
-/// additions; where there are masks, of the terms that these let.
+/// additions. Of the first `FIRST` and the last `LAST` only the terms that their masks let.
 #[inline(always)]
-pub(super) fn sums<S: Isa, T: Element, const N: usize, const CLASSES: usize>(
+pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const LAST: usize, const CLASSES: usize>(
     isa: S,
     data: &[T],
     above: &[usize],
@@ -29,7 +29,10 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const CLASSES: usize>(
             let windows = data.get(row.wrapping_add(tap.at)..).and_then(|d| d.get(..lanes.wrapping_mul(N)));
             // All of them are there, as `Above::within` has found.
             let Some(windows) = windows else { continue };
-            let mask = |k: usize| masks.and_then(|masks| masks.get(k)?.get(j));
+            let mask = |k: usize| {
+                let masked = k < FIRST || k >= N.saturating_sub(LAST);
+                masks.filter(|_| masked).and_then(|masks| masks.get(k)?.get(j))
+            };
             if const { weaves::<S, T>(CLASSES, N) } {
                 let pairs = sums.as_chunks_mut::<2>().0.iter_mut().zip(windows.chunks_exact(lanes.wrapping_mul(2)));
                 for (k, ([even, odd], windows)) in pairs.enumerate() {

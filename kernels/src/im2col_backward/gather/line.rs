@@ -57,6 +57,8 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     const LANES: usize = V::<S, T>::LANES;
     /// Of `out`, to a vector of each class.
     const ELEMENTS: usize = Self::LANES * CLASSES;
+    /// Whether a term takes more than a load and an addition; if not, long rows wait for memory, which likes four vectors better.
+    const CONVERTS: bool = size_of::<T>() < size_of::<T::Acc>();
 
     /// Writes all its sums, and behind the row up to a vector of anything, as far as `out` goes.
     #[inline(always)]
@@ -79,6 +81,12 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             }
         }
         let mut vector = groups.first.end;
+        if const { most(CLASSES) > UNROLL && Self::CONVERTS } {
+            while vector.wrapping_add(2 * UNROLL) <= groups.last.start {
+                self.inner::<{ 2 * UNROLL }>(isa, vector, out);
+                vector = vector.wrapping_add(2 * UNROLL);
+            }
+        }
         while vector.wrapping_add(UNROLL) <= groups.last.start {
             self.inner::<UNROLL>(isa, vector, out);
             vector = vector.wrapping_add(UNROLL);
@@ -141,8 +149,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         let cell = vector.wrapping_mul(Self::LANES);
         self.ask(isa, cell, N);
         for (found, class) in found.iter_mut().zip(self.classes) {
-            let masks = class.ends.get(end).and_then(|masks| masks.first_chunk());
-            *found = sums::<S, T, N, FIRST, LAST, CLASSES>(isa, self.data, self.above, class.taps(), cell, masks);
+            *found = sums::<S, T, N, FIRST, LAST, CLASSES>(isa, self.data, self.above, class.taps(), cell, end);
         }
         found
     }

@@ -1,7 +1,7 @@
 //! The sums of vectors of cells of a class: taps in order, one load and one addition a term.
 
 use super::V;
-use super::class::{Class, Masks, Tap};
+use super::class::{Class, Tap};
 use crate::element::Element;
 use crate::simd::{Isa, Vector};
 
@@ -17,40 +17,33 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
     isa: S,
     data: &[T],
     above: &[usize],
-    taps: &[Tap],
+    taps: &[Tap<V<S, T>>],
     cell: usize,
-    masks: Option<&[Masks<V<S, T>>; N]>,
+    end: usize,
 ) -> [V<S, T>; N] {
     let lanes = V::<S, T>::LANES;
     let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); N];
     for row in above {
         let row = row.wrapping_add(cell);
-        for (j, tap) in taps.iter().enumerate() {
-            let windows = data.get(row.wrapping_add(tap.at)..).and_then(|d| d.get(..lanes.wrapping_mul(N)));
-            // All of them are there, as `Above::within` has found.
-            let Some(windows) = windows else { continue };
-            let mask = |k: usize| {
-                let masked = k < FIRST || k >= N.saturating_sub(LAST);
-                masks.filter(|_| masked).and_then(|masks| masks.get(k)?.get(j))
+        for tap in taps {
+            // All of them are there, as `Above::within` has found. Two ways out, as the compiler makes more of two checks with one.
+            let Some(windows) = data.get(row.wrapping_add(tap.at)..) else { break };
+            let Some(windows) = windows.get(..lanes.wrapping_mul(N)) else { continue };
+            let [begin, behind] = &tap.masks;
+            let masks = if end == 0 { begin } else { behind };
+            let masked = |term: V<S, T>, k: usize| match masks.get(k) {
+                Some(mask) if k < FIRST || k >= N.saturating_sub(LAST) => term.and(*mask),
+                _ => term,
             };
             if const { weaves::<S, T>(CLASSES, N) } {
                 let pairs = sums.as_chunks_mut::<2>().0.iter_mut().zip(windows.chunks_exact(lanes.wrapping_mul(2)));
-                for (k, ([even, odd], windows)) in pairs.enumerate() {
-                    let [mut to_even, mut to_odd] = T::load_woven(isa, windows);
-                    if let (Some(of_even), Some(of_odd)) =
-                        (mask(k.wrapping_mul(2)), mask(k.wrapping_mul(2).wrapping_add(1)))
-                    {
-                        (to_even, to_odd) = (to_even.and(*of_even), to_odd.and(*of_odd));
-                    }
-                    (*even, *odd) = (*even + to_even, *odd + to_odd);
+                for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
+                    let [to_even, to_odd] = T::load_woven(isa, windows);
+                    (*even, *odd) = (*even + masked(to_even, k), *odd + masked(to_odd, k.wrapping_add(1)));
                 }
             } else {
                 for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
-                    let mut term = T::load(isa, windows);
-                    if let Some(mask) = mask(k) {
-                        term = term.and(*mask);
-                    }
-                    *sum = *sum + term;
+                    *sum = *sum + masked(T::load(isa, windows), k);
                 }
             }
         }

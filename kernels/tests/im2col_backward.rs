@@ -167,6 +167,32 @@ fn ends_that_not_all_taps_reach() {
     }
 }
 
+/// The same for every number of vectors that is summed in a way of its own, with as many cells at the ends as one vector has, or
+/// two.
+#[test]
+fn few_vectors_with_ends() {
+    let rng = &mut Rng::new(13);
+    for (lanes, dtype) in [2, 4, 8].into_iter().flat_map(|lanes| DTYPES.map(|dtype| (lanes, dtype))) {
+        for (vectors, s) in (3..=10).flat_map(|vectors| (1..=4).map(move |s| (vectors, s))) {
+            for (missing, reach) in [0, lanes - 1].into_iter().flat_map(|m| [lanes - 1, lanes + 1].map(|r| (m, r))) {
+                for (d, p) in [(reach, 0), (1, reach), (2 * reach, reach)] {
+                    let w = (vectors * lanes - missing) * s;
+                    let (kernel, stride, dilation, padding) = ([1, 2], [1, s], [1, d * s], [0, p * s]);
+                    let shape = Im2col { dtype, out_dtype: dtype, n: 1, h: 1, w, ..Default::default() };
+                    let spec = Im2col { kernel, stride, dilation, padding, ..shape };
+                    if spec.desc().check(None, Edition::Any).is_err() {
+                        continue;
+                    }
+                    let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
+                    for level in Level::available() {
+                        check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Rows longer than the buffer that sums are made in, and strides of which no two cells share a vector.
 #[test]
 fn long_rows_and_large_strides() {

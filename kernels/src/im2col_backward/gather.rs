@@ -30,9 +30,11 @@ use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
 const TAPS: usize = 8;
 /// Largest stride along a row.
 const STRIDE: usize = 4;
-/// Vectors that are summed side by side; of one or two classes up to twice as many where that is all of a row.
+/// Vectors of each class that are summed side by side.
 const UNROLL: usize = 4;
-/// Vectors with masks at each end of more than `UNROLL` that are summed side by side.
+/// As many where that is all of a row, or where a term takes more than a load and an addition.
+const MOST: usize = 8;
+/// Vectors at each end of a row that have masks, unless few windows reach the cells there.
 const MASKED: usize = 2;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;

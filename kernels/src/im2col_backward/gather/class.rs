@@ -3,7 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::line::Groups;
-use super::{TAPS, UNROLL};
+use super::{MOST, TAPS};
 use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
 /// A kernel column as the cells of a class see it.
@@ -15,7 +15,7 @@ pub(super) struct Tap<V> {
     from: usize,
     to: usize,
     /// The lanes that have one, of the first vectors and of the last ones.
-    pub(super) masks: [[V; 2 * UNROLL]; 2],
+    pub(super) masks: [[V; MOST]; 2],
 }
 
 impl<V> Tap<V> {
@@ -43,7 +43,7 @@ impl<V: Copy> Class<V> {
         let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
         let cells = width.div_ceil(stride.get());
-        let none = Tap { at: 0, from: 0, to: 0, masks: [[V::splat(isa, V::Elem::default()); 2 * UNROLL]; 2] };
+        let none = Tap { at: 0, from: 0, to: 0, masks: [[V::splat(isa, V::Elem::default()); MOST]; 2] };
         let mut class = Self { taps: [none; TAPS], count: 0, reads: [isize::MAX, isize::MIN] };
         for j in 0..geometry.kernel[1].get() {
             // Window of cell k: k + (first + padding - offset) / stride.

@@ -7,7 +7,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 
 use super::class::Class;
 use super::sums::{sums, weaves};
-use super::{MASKED, STRIDE, UNROLL, V};
+use super::{MASKED, MOST, STRIDE, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
@@ -16,7 +16,7 @@ use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 pub(super) struct Groups {
     pub(super) first: Range<usize>,
     pub(super) last: Range<usize>,
-    /// Whether other vectors than the `MASKED` at each end of the row need masks.
+    /// Whether all these have masks, not just the `MASKED` at each end of the row.
     all_masked: bool,
 }
 
@@ -31,14 +31,16 @@ impl Groups {
             return Self { first: 0..vectors, last: vectors..vectors, all_masked };
         }
         let last = vectors.wrapping_sub(UNROLL);
-        Self { first: 0..UNROLL.min(last), last: last..vectors, all_masked }
+        let first = UNROLL.min(last);
+        // Of the first ones too few may be left.
+        Self { first: 0..first, last: last..vectors, all_masked: all_masked || first < MASKED }
     }
 }
 
 /// Most vectors of each class that are summed at once. No more of many classes: where functions are not optimized, their stack
 /// grows with it to megabytes.
 const fn most(classes: usize) -> usize {
-    if classes <= 2 { 2 * UNROLL } else { UNROLL }
+    if classes <= 2 { MOST } else { UNROLL }
 }
 
 /// A row of cells.
@@ -75,16 +77,16 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
                         5 => self.end::<5, MASKED, MASKED>(isa, 0, 0, out),
                         6 => self.end::<6, MASKED, MASKED>(isa, 0, 0, out),
                         7 => self.end::<7, MASKED, MASKED>(isa, 0, 0, out),
-                        _ => self.end::<{ 2 * UNROLL }, MASKED, MASKED>(isa, 0, 0, out),
+                        _ => self.end::<MOST, MASKED, MASKED>(isa, 0, 0, out),
                     }
                 }
             }
         }
         let mut vector = groups.first.end;
         if const { most(CLASSES) > UNROLL && Self::CONVERTS } {
-            while vector.wrapping_add(2 * UNROLL) <= groups.last.start {
-                self.inner::<{ 2 * UNROLL }>(isa, vector, out);
-                vector = vector.wrapping_add(2 * UNROLL);
+            while vector.wrapping_add(MOST) <= groups.last.start {
+                self.inner::<MOST>(isa, vector, out);
+                vector = vector.wrapping_add(MOST);
             }
         }
         while vector.wrapping_add(UNROLL) <= groups.last.start {
@@ -122,7 +124,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         if let Some(out) = out.get_mut(..N.wrapping_mul(Self::ELEMENTS)) {
             return write(isa, &found, out);
         }
-        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * UNROLL * 2];
+        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * MOST];
         write(isa, &found, aside.get_mut(..N.wrapping_mul(Self::ELEMENTS)).unwrap_or_default());
         for (cell, aside) in out.iter_mut().zip(aside) {
             *cell = aside;

@@ -34,7 +34,7 @@ const STRIDE: usize = 4;
 const UNROLL: usize = 4;
 /// As many where that is all of a row, or where a term takes more than a load and an addition.
 const MOST: usize = 8;
-/// Vectors at each end of a row that have masks, unless few windows reach the cells there.
+/// Vectors at each end of a row that have masks, where all cells that not all taps reach are in these.
 const MASKED: usize = 2;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;

@@ -141,7 +141,7 @@ impl Line {
             let (from, to) = (source.runs(edge), edge.runs(pitch));
             if edge.count == self.parts {
                 rows::copy(source.data, from, dest, to, count);
-            } else if V::<S, T>::LANES > 1 && (edge.count > SHORT || size_of::<T>() < size_of::<T::Acc>()) {
+            } else if V::<S, T>::LANES > 1 && size_of::<T>() < size_of::<T::Acc>() {
                 self.across(isa, source, dest, edge, pitch, count);
             } else if self.is_real::<T>() {
                 rows::fold::<T, 1>(source.data, from, dest, to, count);
@@ -151,7 +151,8 @@ impl Line {
         }
     }
 
-    /// Folds an edge in `count` rows, a lane for each.
+    /// Folds an edge of short elements, which have one part, in `count` rows, a lane for each: to widen them one by one takes longer
+    /// than to transpose them.
     #[inline(always)]
     fn across<S: Isa, T: Element>(
         &self,
@@ -166,9 +167,7 @@ impl Line {
         let none = V::<S, T>::splat(isa, T::Acc::default());
         let mut block = 0;
         while block < count {
-            // One sum for each part of an element.
-            let (mut first, mut second) = (none, none);
-            let mut at = 0usize;
+            let (mut sum, mut at) = (none, 0usize);
             while at < edge.count {
                 V::<S, T>::transpose(
                     #[inline(always)]
@@ -180,21 +179,17 @@ impl Line {
                     |j, values| {
                         let column = at.wrapping_add(j);
                         if column < edge.count {
-                            let sum = if column % 2 == 1 && !self.is_real::<T>() { &mut second } else { &mut first };
-                            *sum = if column < self.parts { values } else { *sum + values };
+                            sum = if column == 0 { values } else { sum + values };
                         }
                     },
                 );
                 at = at.wrapping_add(lanes);
             }
-            for (part, sum) in [first, second].into_iter().enumerate().take(self.parts) {
-                let mut values = [T::zeroed(); MOST_LANES];
-                T::store(isa, sum, &mut values);
-                for (row, value) in (block..count).zip(values).take(lanes) {
-                    let to = row.wrapping_mul(pitch).wrapping_add(edge.to).wrapping_add(part);
-                    if let Some(dest) = dest.get_mut(to) {
-                        *dest = value;
-                    }
+            let mut values = [T::zeroed(); MOST_LANES];
+            T::store(isa, sum, &mut values);
+            for (row, value) in (block..count).zip(values).take(lanes) {
+                if let Some(dest) = dest.get_mut(row.wrapping_mul(pitch).wrapping_add(edge.to)) {
+                    *dest = value;
                 }
             }
             block = block.wrapping_add(lanes);

@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 8192;
 /// How far ahead `grad_output` is asked for.
 const AHEAD_BYTES: usize = 4096;
 
-/// Sums of at most so many scalars are made row by row: processors run that many ahead.
+/// Corners of rows of at most so many scalars are folded without vectors.
 const SHORT: usize = 8;
 
 /// Columns of a row whose sums over rows are made before any of them is folded, as few vectors have most of them.

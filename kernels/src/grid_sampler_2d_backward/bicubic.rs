@@ -48,6 +48,13 @@ impl Bicubic {
         Self { x: beyond(problem.wi), y: beyond(problem.hi) }
     }
 
+    /// Whether any row of pixels of point `k` of a chunk is in a window.
+    #[inline(never)]
+    pub(crate) fn reaches<A: Real>(&self, cells: &Cells<A>, k: usize, window: &Window) -> bool {
+        let Some(&y) = cells.y.cell.get(k) else { return false };
+        is_somewhere(y) && self.y.pixels(y.to_isize()).iter().any(|&y| window.row(y as isize) < ABSENT)
+    }
+
     /// The pixels of point `k` of a chunk; `None` where it mixes none.
     #[inline(always)]
     pub(crate) fn taps<A: Real>(&self, cells: &Cells<A>, k: usize) -> Option<Taps<A>> {

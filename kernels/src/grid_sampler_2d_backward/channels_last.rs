@@ -110,9 +110,17 @@ impl<T: Element> ChannelsLast<'_, T> {
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
+        // A band's share looks at many points that lie outside of the band.
+        let (cells, all) = (chunk.cells, !chunk.input.is_empty() || self.window == self.image);
+        if !all && !(0..cells.count).any(|k| bicubic.reaches(cells, k, &self.window)) {
+            return;
+        }
         self.stage(points, chunk.tile);
-        for k in 0..chunk.cells.count {
-            if let Some(taps) = bicubic.taps(chunk.cells, k) {
+        for k in 0..cells.count {
+            if !all && !bicubic.reaches(cells, k, &self.window) {
+                continue;
+            }
+            if let Some(taps) = bicubic.taps(cells, k) {
                 let (offsets, scattered) = (taps.offsets(&self.image), taps.offsets(&self.window));
                 dispatch(
                     self.level,

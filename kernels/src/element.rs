@@ -8,6 +8,8 @@ use crate::simd::{Isa, Real, Vector};
 pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     /// The type that sums are made in.
     type Acc: Real;
+    /// Whether sums are made in another type.
+    const IS_HALF: bool = size_of::<Self>() < size_of::<Self::Acc>();
 
     /// Widens a vector's worth of elements, exactly; zeros where `src` ends.
     fn load<S: Isa>(isa: S, src: &[Self]) -> <Self::Acc as Real>::V<S>;

@@ -8,9 +8,6 @@ use crate::values::{Values, ValuesMut};
 
 /// An element type that this operator computes.
 pub(crate) trait Stored: Element {
-    /// Whether sums are made in another type.
-    const IS_HALF: bool = size_of::<Self>() < size_of::<Self::Acc>();
-
     /// The elements; none where they are of another type.
     fn read(values: Values<'_>) -> &[Self];
     /// The elements; none where they are of another type.

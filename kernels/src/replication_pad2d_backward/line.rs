@@ -97,7 +97,7 @@ impl Line {
     /// Whether elements have one part. Complex numbers are made of no other than the types that sums are made in.
     #[inline(always)]
     fn is_real<T: Element>(&self) -> bool {
-        !COMPLEX || size_of::<T>() < size_of::<T::Acc>() || self.parts == 1
+        !COMPLEX || T::IS_HALF || self.parts == 1
     }
 
     /// A run that nothing folds into.
@@ -141,7 +141,7 @@ impl Line {
             let (from, to) = (source.runs(edge), edge.runs(pitch));
             if edge.count == self.parts {
                 rows::copy(source.data, from, dest, to, count);
-            } else if V::<S, T>::LANES > 1 && size_of::<T>() < size_of::<T::Acc>() {
+            } else if V::<S, T>::LANES > 1 && T::IS_HALF {
                 self.across(isa, source, dest, edge, pitch, count);
             } else if self.is_real::<T>() {
                 rows::fold::<T, 1>(source.data, from, dest, to, count);
@@ -225,7 +225,7 @@ impl Line {
         for edge in self.edges.iter().flatten() {
             let dest = part_mut(dest, edge.to, self.parts);
             // Short types are widened a vector at a time even if few are needed: one by one takes far longer.
-            if lanes == 1 || edge.count <= SHORT && size_of::<T>() == size_of::<T::Acc>() {
+            if lanes == 1 || edge.count <= SHORT && !T::IS_HALF {
                 if self.is_real::<T>() {
                     rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest);
                 } else {

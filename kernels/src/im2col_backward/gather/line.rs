@@ -59,8 +59,6 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     const LANES: usize = V::<S, T>::LANES;
     /// Of `out`, to a vector of each class.
     const ELEMENTS: usize = Self::LANES * CLASSES;
-    /// Whether a term takes more than a load and an addition; if not, long rows wait for memory, which likes four vectors better.
-    const CONVERTS: bool = size_of::<T>() < size_of::<T::Acc>();
 
     /// Writes all its sums, and behind the row up to a vector of anything, as far as `out` goes.
     #[inline(always)]
@@ -83,7 +81,8 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             }
         }
         let mut vector = groups.first.end;
-        if const { most(CLASSES) > UNROLL && Self::CONVERTS } {
+        // A term of these takes more than a load and an addition. Long rows of others wait for memory, which likes four better.
+        if const { most(CLASSES) > UNROLL && T::IS_HALF } {
             while vector.wrapping_add(MOST) <= groups.last.start {
                 self.inner::<MOST>(isa, vector, out);
                 vector = vector.wrapping_add(MOST);

@@ -11,7 +11,7 @@ pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -
 }
 
 /// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
-/// additions. Of the first `FIRST` and the last `LAST` only the terms that their masks let.
+/// additions. Of the first `FIRST` and the last `LAST` only the terms that their masks at an `end` let.
 #[inline(always)]
 pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const LAST: usize, const CLASSES: usize>(
     isa: S,

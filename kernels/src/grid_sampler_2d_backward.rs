@@ -11,6 +11,7 @@
 mod bicubic;
 mod cells;
 mod channels_last;
+mod columns;
 mod coordinates;
 mod corner;
 mod direct;
@@ -18,6 +19,7 @@ mod gradient;
 mod grid_grad;
 mod planes;
 mod point_lanes;
+mod scatter;
 mod share;
 mod sources;
 mod squares;

@@ -184,6 +184,34 @@ fn points_and_pixels_around_chunks() {
     }
 }
 
+/// Points that lie at the next corner, at the same one, two corners on, below each other, and so many that none is foreseen.
+#[test]
+fn points_that_follow_each_other() {
+    let rng = &mut Rng::new(11);
+    for [hi, wi, ho, wo] in [[30, 41, 30, 41], [7, 9, 28, 37], [60, 53, 21, 26], [40, 2, 40, 13], [2, 40, 5, 40]] {
+        for (dtype, fill) in DTYPES.into_iter().flat_map(|d| [Fill::Uniform, Fill::Specials].map(|f| (d, f))) {
+            for c in 1..=4 {
+                let spec = GridSampler { dtype, c, hi, wi, ho, wo, ..Default::default() };
+                follow(&spec, fill, rng);
+            }
+        }
+    }
+    for dtype in DTYPES {
+        let spec = GridSampler { dtype, n: 1, c: 1, hi: 260, wi: 251, ho: 260, wo: 255, ..Default::default() };
+        follow(&spec, Fill::Specials, rng);
+    }
+}
+
+fn follow(spec: &GridSampler, fill: Fill, rng: &mut Rng) {
+    let (problem, tensors, want) = sample(spec, fill, Coordinates::Smooth, rng);
+    for target in [TargetSpec::host(1), TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) }] {
+        let plan = plan(&problem, &target, &PlanOptions::default()).unwrap();
+        for level in Level::available() {
+            check_plan(spec, &plan, level, 1, &tensors, &want);
+        }
+    }
+}
+
 #[test]
 fn layouts_and_masks() {
     let rng = &mut Rng::new(4);

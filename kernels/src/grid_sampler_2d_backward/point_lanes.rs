@@ -13,6 +13,7 @@ use super::coordinates::splat;
 use super::corner::{Corner, Places, locate, nearest};
 use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
+use super::scatter::{Scatter, Steps};
 use super::squares;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -21,7 +22,7 @@ use crate::simd::{CACHED, Cache, Isa, Real, Vector};
 /// Points of a run; a whole number of vectors at every level.
 const RUN: usize = 64;
 /// Most channels.
-const CHANNELS: usize = 4;
+pub(super) const CHANNELS: usize = 4;
 
 /// Some points of an image of a few channels, bilinear or nearest.
 #[derive(Debug)]
@@ -59,12 +60,14 @@ pub(crate) struct Packed<D> {
 pub(crate) struct Kept<A> {
     /// Grid values, then gradients.
     pairs: [[A; RUN]; 2],
-    grad_output: [[A; RUN]; CHANNELS],
+    pub(super) grad_output: [[A; RUN]; CHANNELS],
     places: [Places<A, RUN>; 2],
     /// The corner pixels, or the nearest ones.
-    at: [u32; RUN],
+    pub(super) at: [u32; RUN],
+    /// How these follow each other; not set for the nearest ones.
+    pub(super) steps: Steps,
     /// What each channel adds to the corner, the pixel behind it, and those below the two.
-    terms: [[[A; 4]; RUN]; CHANNELS],
+    pub(super) terms: [[[A; 4]; RUN]; CHANNELS],
 }
 
 impl<A: Real> Kept<A> {
@@ -75,6 +78,7 @@ impl<A: Real> Kept<A> {
             grad_output: [zeros; CHANNELS],
             places: [Places::new(), Places::new()],
             at: [0; RUN],
+            steps: Steps::Any,
             terms: [[[A::default(); 4]; RUN]; CHANNELS],
         }
     }
@@ -102,7 +106,18 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             } else {
                 self.compute::<S, false>(isa, count, kept);
             }
-            self.scatter(kept, count);
+            if !self.added.is_empty() && !self.input_grad.data.is_empty() {
+                let run = Scatter {
+                    planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+                    added: self.added.clone(),
+                    below: self.size[1],
+                    nearest: self.axes.nearest,
+                    points: self.points.len(),
+                    kept: &*kept,
+                    count,
+                };
+                run.add(isa);
+            }
             if let Some(grid_grad) = self.grid_grad.as_mut() {
                 put_pairs(isa, &mut grid_grad.out, first, count, &kept.pairs);
             }
@@ -160,7 +175,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
             at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
             outside = outside.or(beyond);
         }
-        if self.is_far() && squares::follow(&kept.at, count) {
+        kept.steps = Steps::new(&kept.at);
+        if self.is_far() && kept.steps != Steps::Any {
             // Some of a line's pixels are enough.
             for &at in kept.at.iter().take(count).step_by(4) {
                 self.ask(isa, at as usize);
@@ -233,42 +249,5 @@ impl<T: Element> PointLanes<'_, '_, T> {
             }
         }
         (*x, *y) = ([T::Acc::default(); RUN], [T::Acc::default(); RUN]);
-    }
-
-    /// Adds what the points of a run give their pixels.
-    #[inline(always)]
-    fn scatter(&mut self, kept: &Kept<T::Acc>, count: usize) {
-        match self.added.len() {
-            _ if self.input_grad.data.is_empty() => {}
-            1 => self.scatter_to::<1>(kept, count),
-            2 => self.scatter_to::<2>(kept, count),
-            3 => self.scatter_to::<3>(kept, count),
-            CHANNELS => self.scatter_to::<CHANNELS>(kept, count),
-            _ => {}
-        }
-    }
-
-    /// The same for so many channels.
-    #[inline(always)]
-    fn scatter_to<const C: usize>(&mut self, kept: &Kept<T::Acc>, count: usize) {
-        let (mut rest, channel) = (&mut *self.input_grad.data, self.input_grad.channel);
-        let mut planes = core::array::from_fn::<_, C, _>(|_| {
-            let all = core::mem::take(&mut rest);
-            let (plane, others) = all.split_at_mut_checked(channel.min(all.len())).unwrap_or_default();
-            rest = others;
-            plane
-        });
-        let Some(terms) = kept.terms.get(self.added.start..).and_then(|terms| terms.first_chunk::<C>()) else { return };
-        if self.axes.nearest {
-            for (plane, terms) in planes.iter_mut().zip(kept.grad_output.iter().skip(self.added.start)) {
-                for (&at, &term) in kept.at.iter().zip(terms).take(count) {
-                    if let Some(sum) = plane.get_mut(at as usize) {
-                        *sum = *sum + term;
-                    }
-                }
-            }
-        } else {
-            squares::add(&mut planes, self.size[1] as u32, &kept.at, terms, count);
-        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Points that follow each other mostly add to the same pixels or to those one to the right. A processor that loads a pixel which
 //! it has just stored, as part of a pair, must wait until that store is done. So the four sums stay in registers, and only those
-//! that the next point does not add to are stored.
+//! that the next point does not add to are stored. Of one plane [`Columns`](super::columns) do that better.
 
 use super::cells::lanes_of;
 use crate::simd::{Isa, Real, Vector, put};
@@ -50,6 +50,31 @@ pub(crate) fn add<A: Real, const C: usize, const N: usize>(
     store(planes, held, below, &sums);
 }
 
+/// The same for points that lie anywhere: nothing is held, and the four sums are one vector of four lanes. Not for four planes,
+/// which made some types slower.
+#[inline(always)]
+pub(crate) fn add_each<S: Isa, A: Real, const C: usize, const N: usize>(
+    isa: S,
+    planes: &mut [&mut [A]; C],
+    below: u32,
+    at: &[u32; N],
+    terms: &[[[A; 4]; N]; C],
+    count: usize,
+) {
+    for (k, &at) in at.iter().enumerate().take(count) {
+        for (plane, terms) in planes.iter_mut().zip(terms) {
+            let Some(square) = square::<A, 2>(plane, at as usize, below) else { continue };
+            let (Some(&[nw, ne]), Some(&[sw, se])) = (square.first_chunk(), square.last_chunk()) else { continue };
+            let sums = <A::V<S> as Vector<S>>::load(isa, &[nw, ne, sw, se]) + Vector::load(isa, &terms[k]);
+            let mut lanes = [A::default(); 4];
+            sums.store(&mut lanes);
+            let [nw, ne, sw, se] = lanes;
+            put([nw, ne], square);
+            put([sw, se], square.get_mut(below as usize..).unwrap_or(&mut []));
+        }
+    }
+}
+
 #[inline(always)]
 fn load<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: u32, sums: &mut [[A; 4]; C]) {
     for (plane, sums) in planes.iter_mut().zip(sums) {
@@ -92,12 +117,4 @@ fn advance<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below
 #[inline(always)]
 fn square<A, const W: usize>(plane: &mut [A], at: usize, below: u32) -> Option<&mut [A]> {
     plane.get_mut(at..)?.get_mut(..(below as usize).wrapping_add(W))
-}
-
-/// Whether most corners are next to the one before them, or the same.
-#[inline(always)]
-pub(crate) fn follow<const N: usize>(at: &[u32; N], count: usize) -> bool {
-    let next = at.iter().skip(1).zip(at).take(count.saturating_sub(1));
-    let near = next.fold(0, |near, (&next, &at)| near + u32::from(next.wrapping_sub(at).wrapping_add(1) < 3));
-    near as usize > count / 2
 }

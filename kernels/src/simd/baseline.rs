@@ -63,6 +63,16 @@ impl Vector<Baseline> for f32x4 {
         mask.bitselect(yes, no)
     }
     #[inline(always)]
+    fn deinterleave(_: Baseline, [a, b]: [Self; 2]) -> [Self; 2] {
+        // Lanes 0 of both, then 1; lanes 2, then 3.
+        let (front, back) = (a.unpack_lo(b), a.unpack_hi(b));
+        [front.unpack_lo(back), front.unpack_hi(back)]
+    }
+    #[inline(always)]
+    fn interleave(_: Baseline, [even, odd]: [Self; 2]) -> [Self; 2] {
+        [even.unpack_lo(odd), even.unpack_hi(odd)]
+    }
+    #[inline(always)]
     fn any(mask: Self) -> bool {
         Self::any(mask)
     }

@@ -42,10 +42,7 @@ impl<'a, A: Real> Columns<'a, A> {
     #[inline(always)]
     pub(crate) fn add_held<S: Isa, const N: usize>(self, isa: S, at: &[u32; N], terms: &[[A; 4]; N], count: usize) {
         let mut held = at[0];
-        let mut sums = [splat(isa, A::default()); 2];
-        if let Some([[nw, ne], [sw, se]]) = self.pixels(held) {
-            sums = [load(isa, [nw, sw]), load(isa, [ne, se])];
-        }
+        let mut sums = self.load_both(isa, held);
         for (&at, terms) in at.iter().zip(terms).take(count) {
             if at == held.wrapping_add(1) {
                 if let Some([[nw, _, ne], [sw, _, se]]) = self.pixels(held) {
@@ -54,9 +51,7 @@ impl<'a, A: Real> Columns<'a, A> {
                 }
             } else if at != held {
                 self.store_both::<S>(sums, held);
-                if let Some([[nw, ne], [sw, se]]) = self.pixels(at) {
-                    sums = [load(isa, [nw, sw]), load(isa, [ne, se])];
-                }
+                sums = self.load_both(isa, at);
             }
             held = at;
             let [west, east] = split(isa, terms);
@@ -70,6 +65,12 @@ impl<'a, A: Real> Columns<'a, A> {
     fn pixels<const W: usize>(self, at: u32) -> Option<[&'a [Cell<A>; W]; 2]> {
         let run = at as usize..(at as usize).wrapping_add(W);
         Some([self.north.get(run.clone())?.first_chunk()?, self.south.get(run)?.first_chunk()?])
+    }
+
+    #[inline(always)]
+    fn load_both<S: Isa>(self, isa: S, at: u32) -> [A::V<S>; 2] {
+        let Some([[nw, ne], [sw, se]]) = self.pixels(at) else { return [splat(isa, A::default()); 2] };
+        [load(isa, [nw, sw]), load(isa, [ne, se])]
     }
 
     #[inline(always)]

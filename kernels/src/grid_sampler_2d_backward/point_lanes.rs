@@ -106,7 +106,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             } else {
                 self.compute::<S, false>(isa, count, kept);
             }
-            if !self.added.is_empty() && !self.input_grad.data.is_empty() {
+            if !self.input_grad.data.is_empty() {
                 let run = Scatter {
                     planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
                     added: self.added.clone(),

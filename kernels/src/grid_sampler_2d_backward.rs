@@ -17,6 +17,7 @@ mod corner;
 mod direct;
 mod gradient;
 mod grid_grad;
+mod nearest;
 mod planes;
 mod point_lanes;
 mod scatter;

@@ -17,7 +17,7 @@ use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{GridSampler, GridSamplerDesc, Layout, POISON, grid_sampler_inputs, output};
 use ubtile_testkit::reference::{self, grid_sampler_2d_backward::Inputs as Tensors};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng, bits_equal, compare, pairwise};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Problem, Route, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Plan, Problem, Route, plan};
 use ubtile_tiling::{Dtype, Edition, PlanOptions, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
@@ -152,8 +152,8 @@ fn channels_around_lanes_and_blocks() {
 #[test]
 fn channels_of_a_large_image_in_parts() {
     let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(8));
-    // Parts of 32 and 7 channels; of 32 and 32, and in the second block 32 and 1.
-    for (dtype, n, c, hi, wi) in [(Dtype::F64, 1, 39, 61, 60), (Dtype::F32, 2, 97, 90, 91)] {
+    // Parts of 32 and 32 channels, and in the second block 32 and 7; the same, and 32 and 1.
+    for (dtype, n, c, hi, wi) in [(Dtype::F64, 1, 103, 61, 60), (Dtype::F32, 2, 97, 90, 91)] {
         for output_mask in [[true, true], [true, false], [false, true]] {
             let spec =
                 GridSampler { dtype, n, c, hi, wi, ho: 9, wo: 11, interpolation, output_mask, ..Default::default() };
@@ -162,6 +162,38 @@ fn channels_of_a_large_image_in_parts() {
             assert_eq!(plan.route(), Route::Images);
             for level in Level::available() {
                 check_plan(&spec, &plan, level, 1, &tensors, &want);
+            }
+        }
+    }
+}
+
+/// Where a few planes are added to at a time: one, two, an odd number and those behind a group, from points around a part and a run.
+#[test]
+fn planes_of_a_large_image_some_at_a_time() {
+    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(13));
+    for (i, (dtype, c, hi, wi)) in [
+        (Dtype::F64, 8, 61, 160),
+        (Dtype::F64, 12, 61, 160),
+        (Dtype::F64, 19, 61, 160),
+        (Dtype::F32, 16, 200, 155),
+        (Dtype::F32, 15, 200, 155),
+        (Dtype::F16, 7, 19, 20),
+        (Dtype::Bf16, 8, 20, 21),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for [ho, wo] in [[1, 1], [3, 21], [8, 8], [5, 13], [7, 73], [16, 32], [19, 27], [32, 40]] {
+            let padding_mode = [PaddingMode::Zeros, PaddingMode::Border, PaddingMode::Reflection][(i + ho) % 3];
+            let n = 1 + i % 2;
+            let spec = GridSampler { dtype, n, c, hi, wi, ho, wo, interpolation, padding_mode, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
+            for cores in [1, 3] {
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                assert_eq!(plan.route(), Route::PointLanes);
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
             }
         }
     }

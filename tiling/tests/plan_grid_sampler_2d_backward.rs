@@ -262,12 +262,23 @@ fn routes_by_size() {
     assert_eq!(route(GridSampler { hi: 1 << 12, wi: 1 + (1 << 12), ..few }, 1), Route::Images);
     // Image and gradient of four channels take a megabyte.
     let (bilinear, nearest) = (Interpolation::Bilinear, Interpolation::Nearest);
-    for (dtype, interpolation, pixels) in
-        [(Dtype::F32, bilinear, 1 << 15), (Dtype::F16, bilinear, 1 << 15), (Dtype::F64, nearest, 1 << 14)]
-    {
-        let four = GridSampler { dtype, interpolation, c: 4, hi: 2, ..few };
+    for (dtype, pixels) in [(Dtype::F32, 1 << 15), (Dtype::F16, 1 << 15)] {
+        let four = GridSampler { dtype, interpolation: bilinear, c: 4, hi: 2, ..few };
         assert_eq!(route(GridSampler { wi: pixels / 2, ..four }, 1), Route::PointLanes, "{dtype}");
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..four }, 1), Route::Images, "{dtype}");
+    }
+    // Of the nearest interpolation a plane of the gradient does, and channels lie apart.
+    for (dtype, c, pixels) in [(Dtype::F64, 64, 1 << 17), (Dtype::F32, 16, 1 << 18), (Dtype::F16, 8, 1 << 18)] {
+        let many = GridSampler { dtype, interpolation: nearest, c, hi: 2, wi: pixels / 2, ..few };
+        for (inputs, outputs, wanted) in [
+            (Layout::Contiguous, Layout::Contiguous, Route::PointLanes),
+            (Layout::ChannelsLast, Layout::Contiguous, Route::Images),
+            (Layout::Contiguous, Layout::ChannelsLast, Route::Images),
+        ] {
+            assert_eq!(route(GridSampler { inputs, outputs, ..many }, 1), wanted, "{dtype} {inputs:?} {outputs:?}");
+        }
+        assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..many }, 1), Route::Images, "{dtype}");
+        assert_eq!(route(GridSampler { c: c + 1, ..many }, 1), Route::Images, "{dtype}");
     }
     // Of F64 they are a vector.
     let doubles = GridSampler { dtype: Dtype::F64, interpolation: bilinear, ..few };

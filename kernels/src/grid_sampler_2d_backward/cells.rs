@@ -1,5 +1,7 @@
 //! A few points at a time: the cells they lie in, and the pixels around them.
 
+use core::ops::Range;
+
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
 
 use super::coordinates::{Axis, Position, somewhere, splat};
@@ -185,6 +187,37 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     for values in [x, y] {
         values.get_mut(count..).unwrap_or(&mut []).fill(T::Acc::NAN);
     }
+}
+
+/// Reads a channel of `points`, at most `N`. Gives 0, or NaN where a value is not finite.
+#[inline(always)]
+pub(crate) fn load_channel<S: Isa, T: Element, const N: usize>(
+    isa: S,
+    planes: &Planes<&[T]>,
+    c: usize,
+    points: Range<usize>,
+    to: &mut [T::Acc; N],
+) -> <T::Acc as Real>::V<S> {
+    let channel = c.wrapping_mul(planes.channel);
+    let zero = splat(isa, T::Acc::default());
+    let (mut defect, (at, run)) = (zero, planes.run(&points, N));
+    if planes.column != 1 || run != points.len() {
+        for (point, to) in points.clone().zip(&mut *to) {
+            *to = planes.widen(planes.offset(point).wrapping_add(channel));
+        }
+        for k in (0..points.len()).step_by(lanes_of::<S, T::Acc>()) {
+            defect = defect + lanes(isa, to, k) * zero;
+        }
+        return defect;
+    }
+    let at = at.wrapping_add(channel);
+    let from = planes.data.get(at..at.wrapping_add(run)).unwrap_or(&[]);
+    for k in (0..run).step_by(lanes_of::<S, T::Acc>()) {
+        let values = T::load(isa, from.get(k..).unwrap_or(&[]));
+        defect = defect + values * zero;
+        put::<S, _, _>(values, to, k);
+    }
+    defect
 }
 
 /// Lanes of a vector.

@@ -14,7 +14,7 @@ use crate::simd::{Isa, Real, Vector};
 pub(crate) struct Places<A, const N: usize> {
     /// In pixels.
     at: [A; N],
-    /// The pixel at it or before it; for nearest the nearest one.
+    /// The pixel at it or before it.
     cell: [A; N],
     /// What the gradient along the axis is multiplied with.
     multiplier: [A; N],
@@ -61,28 +61,9 @@ pub(crate) fn locate<S: Isa, A: Real, const N: usize>(
     (number::<S, A>(isa, y, x, width), no_x.or(no_y))
 }
 
-/// The numbers of the nearest pixels of points with these grid values, and a mask of the points that have one.
-#[inline(always)]
-pub(crate) fn nearest<S: Isa, A: Real>(
-    isa: S,
-    axes: &Axes<A>,
-    grid: [A::V<S>; 2],
-    [height, width]: [usize; 2],
-) -> (A::V<S>, A::V<S>) {
-    let [x, y] = axes.positions(isa, grid);
-    let (in_width, in_height) = (within::<S, A>(isa, x.cell, width), within::<S, A>(isa, y.cell, height));
-    (number::<S, A>(isa, in_height.and(y.cell), in_width.and(x.cell), width), in_width.and(in_height))
-}
-
-/// Mask of the cells that are pixels of an axis.
-#[inline(always)]
-fn within<S: Isa, A: Real>(isa: S, cell: A::V<S>, size: usize) -> A::V<S> {
-    splat::<S, A>(isa, A::default()).le(cell).and(cell.lt(splat(isa, A::from_usize(size))))
-}
-
 /// The number of a pixel; exact, as the plan takes this route only where every one is.
 #[inline(always)]
-fn number<S: Isa, A: Real>(isa: S, y: A::V<S>, x: A::V<S>, width: usize) -> A::V<S> {
+pub(crate) fn number<S: Isa, A: Real>(isa: S, y: A::V<S>, x: A::V<S>, width: usize) -> A::V<S> {
     y * splat(isa, A::from_usize(width)) + x
 }
 

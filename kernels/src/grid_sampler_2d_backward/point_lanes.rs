@@ -8,9 +8,9 @@
 
 use core::ops::Range;
 
-use super::cells::{Axes, lanes, lanes_of, load_pairs, put};
+use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
 use super::coordinates::splat;
-use super::corner::{Corner, Places, locate, nearest};
+use super::corner::{Corner, Places, locate};
 use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
 use super::scatter::{Scatter, Steps};
@@ -24,7 +24,7 @@ const RUN: usize = 64;
 /// Most channels.
 pub(super) const CHANNELS: usize = 4;
 
-/// Some points of an image of a few channels, bilinear or nearest.
+/// Some points of an image of a few channels, bilinear.
 #[derive(Debug)]
 pub(crate) struct PointLanes<'a, 'b, T: Element> {
     pub(crate) axes: Axes<T::Acc>,
@@ -60,11 +60,11 @@ pub(crate) struct Packed<D> {
 pub(crate) struct Kept<A> {
     /// Grid values, then gradients.
     pairs: [[A; RUN]; 2],
-    pub(super) grad_output: [[A; RUN]; CHANNELS],
+    grad_output: [[A; RUN]; CHANNELS],
     places: [Places<A, RUN>; 2],
-    /// The corner pixels, or the nearest ones.
+    /// The corner pixels.
     pub(super) at: [u32; RUN],
-    /// How these follow each other; not set for the nearest ones.
+    /// How these follow each other.
     pub(super) steps: Steps,
     /// What each channel adds to the corner, the pixel behind it, and those below the two.
     pub(super) terms: [[[A; 4]; RUN]; CHANNELS],
@@ -97,11 +97,9 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             let count = self.points.end.wrapping_sub(first).min(RUN);
             load_pairs(isa, &self.grid, first, count, &mut kept.pairs);
             for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
-                defect = defect + self.load_grad_output(isa, c, first..first.wrapping_add(count), to);
+                defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
             }
-            if self.axes.nearest {
-                self.nearest(isa, count, kept);
-            } else if self.locate(isa, count, kept) {
+            if self.locate(isa, count, kept) {
                 self.compute::<S, true>(isa, count, kept);
             } else {
                 self.compute::<S, false>(isa, count, kept);
@@ -111,7 +109,6 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                     planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
                     added: self.added.clone(),
                     below: self.size[1],
-                    nearest: self.axes.nearest,
                     points: self.points.len(),
                     kept: &*kept,
                     count,
@@ -127,37 +124,6 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
 }
 
 impl<T: Element> PointLanes<'_, '_, T> {
-    /// Reads `grad_output` of a run of points. Gives 0, or NaN where it is not finite.
-    #[inline(always)]
-    fn load_grad_output<S: Isa>(
-        &self,
-        isa: S,
-        c: usize,
-        points: Range<usize>,
-        to: &mut [T::Acc; RUN],
-    ) -> <T::Acc as Real>::V<S> {
-        let (planes, channel) = (&self.grad_output, c.wrapping_mul(self.grad_output.channel));
-        let zero = splat(isa, T::Acc::default());
-        let (mut defect, (at, run)) = (zero, planes.run(&points, RUN));
-        if planes.column != 1 || run != points.len() {
-            for (point, to) in points.clone().zip(&mut *to) {
-                *to = planes.widen(planes.offset(point).wrapping_add(channel));
-            }
-            for k in (0..points.len()).step_by(lanes_of::<S, T::Acc>()) {
-                defect = defect + lanes(isa, to, k) * zero;
-            }
-            return defect;
-        }
-        let at = at.wrapping_add(channel);
-        let from = planes.data.get(at..at.wrapping_add(run)).unwrap_or(&[]);
-        for k in (0..run).step_by(lanes_of::<S, T::Acc>()) {
-            let values = T::load(isa, from.get(k..).unwrap_or(&[]));
-            defect = defect + values * zero;
-            put::<S, _, _>(values, to, k);
-        }
-        defect
-    }
-
     /// Whether a channel of `input_grad` is added to.
     #[inline(always)]
     fn adds(&self, c: usize) -> bool {
@@ -235,19 +201,5 @@ impl<T: Element> PointLanes<'_, '_, T> {
             put::<S, _, _>(corner.multipliers[0] * (even[0] + odd[0]), x, k);
             put::<S, _, _>(corner.multipliers[1] * (even[1] + odd[1]), y, k);
         }
-    }
-
-    /// Finds the nearest pixels of a run of points, whose gradients are 0. What they add is `grad_output`, 0 for those that have none.
-    #[inline(always)]
-    fn nearest<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
-        let [x, y] = &mut kept.pairs;
-        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
-            let (at, any) = nearest(isa, &self.axes, [lanes(isa, x, k), lanes(isa, y, k)], self.size);
-            at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
-            for grad_output in kept.grad_output.iter_mut().take(self.channels) {
-                put::<S, _, _>(any.and(lanes(isa, grad_output, k)), grad_output, k);
-            }
-        }
-        (*x, *y) = ([T::Acc::default(); RUN], [T::Acc::default(); RUN]);
     }
 }

@@ -19,7 +19,6 @@ pub(crate) struct Scatter<'a, 'b, A> {
     pub(crate) added: Range<usize>,
     /// From a pixel to the one below it, at least 2.
     pub(crate) below: usize,
-    pub(crate) nearest: bool,
     /// How many points the image has.
     pub(crate) points: usize,
     pub(crate) kept: &'a Kept<A>,
@@ -52,15 +51,7 @@ impl<A: Real> Scatter<'_, '_, A> {
         });
         let Some(terms) = kept.terms.get(self.added.start..).and_then(|terms| terms.first_chunk::<C>()) else { return };
         let vectors = lanes_of::<S::Quad, A>() == 4;
-        if self.nearest {
-            for (plane, terms) in planes.iter_mut().zip(kept.grad_output.iter().skip(self.added.start)) {
-                for (&at, &term) in kept.at.iter().zip(terms).take(count) {
-                    if let Some(sum) = plane.get_mut(at as usize) {
-                        *sum = *sum + term;
-                    }
-                }
-            }
-        } else if vectors && kept.steps == Steps::Any && C < 4 {
+        if vectors && kept.steps == Steps::Any && C < 4 {
             squares::add_each(isa.quad(), &mut planes, self.below as u32, &kept.at, terms, count);
         } else if vectors && let ([plane], [terms]) = (planes.as_mut_slice(), terms.as_slice()) {
             let columns = Columns::new(plane, self.below);

@@ -2,12 +2,13 @@
 
 use core::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{Plan, Route, ShareRange, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Work};
 
 use super::cells::{CHUNK, Window};
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
+use super::nearest::Nearest;
 use super::planes::{Canonical, Planes};
 use super::point_lanes::{Kept, Packed, PointLanes};
 use super::sources::Sources;
@@ -36,13 +37,16 @@ pub(crate) struct Share<'a, T> {
 
 impl<T: Stored> Share<'_, T> {
     pub(crate) fn run(mut self) {
-        let blocks = self.sources.plan.blocks();
+        let (blocks, interpolation) = (self.sources.plan.blocks(), self.sources.plan.problem().interpolation);
         match self.work.clone() {
             Work::Nothing => {}
             Work::Zero => self.zero(),
             Work::Direct { images } => images.for_each(|n| self.direct(n)),
             // What follows has been refused if it is not built.
             _ if !CHANNELS_LAST => {}
+            Work::PointLanes { images, channels, points } if interpolation == Interpolation::Nearest => {
+                images.for_each(|n| self.nearest(n, channels.clone(), points.clone()));
+            }
             Work::PointLanes { images, channels, points } => {
                 let kept = &mut Kept::new();
                 images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone(), kept));
@@ -133,48 +137,63 @@ impl<T: Stored> Share<'_, T> {
         } else if plan.reads_input() {
             input.data = T::as_acc(planes_in.data.get(planes_in.base..).unwrap_or(&[])).unwrap_or(&[]);
         }
-        let mut out = planes(plan, self.input_grad, &self.range, n, channels.start);
-        let (staged, staged_sums) = (plan.stages_input_grad(), cast_mut::<T::Acc>(staged_sums));
-        let mut sums = Packed { data: &mut [][..], channel: pixels };
-        if p.want_input_grad && staged {
-            staged_sums.fill(T::Acc::default());
-            sums.data = &mut *staged_sums;
-        } else if p.want_input_grad {
-            out.fill(channels.len(), 0..pixels, T::narrow(T::Acc::default()));
-            sums.channel = out.channel;
-            sums.data = out.data.get_mut(out.base..).and_then(T::as_sums).unwrap_or(&mut []);
-        }
         let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out: out_of_points, totals: &mut [], first: true, last: true };
         let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
-        let mut finite = true;
-        for (points, makes) in runs {
-            if !makes && (!p.want_input_grad || channels.is_empty()) {
-                continue;
+        let added = channels.clone();
+        let add = |sums: Packed<&mut [T::Acc]>| {
+            let mut finite = true;
+            for (points, makes) in runs {
+                if !makes && (!p.want_input_grad || added.is_empty()) {
+                    continue;
+                }
+                let image = PointLanes {
+                    axes: sources.axes(),
+                    size: [p.hi, p.wi],
+                    points,
+                    grid: sources.grid(n),
+                    grad_output: sources.grad_output(n, 0),
+                    input: Packed { data: if makes { input.data } else { &[] }, ..input },
+                    input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
+                    channels: p.c,
+                    added: added.clone(),
+                    grid_grad: makes.then_some(&mut grid_grad),
+                    kept: Some(&mut *kept),
+                };
+                finite &= dispatch(level, image);
             }
-            let image = PointLanes {
-                axes: sources.axes(),
-                size: [p.hi, p.wi],
-                points,
-                grid: sources.grid(n),
-                grad_output: sources.grad_output(n, 0),
-                input: Packed { data: if makes { input.data } else { &[] }, ..input },
-                input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
-                channels: p.c,
-                added: channels.clone(),
-                grid_grad: makes.then_some(&mut grid_grad),
-                kept: Some(&mut *kept),
-            };
-            finite &= dispatch(level, image);
-        }
-        if !p.want_input_grad || !staged && finite {
+            finite
+        };
+        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+        sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
+    }
+
+    /// Some channels of an image's `input_grad`, as many at a time as a cache holds, from points that add to the nearest pixels. The
+    /// gradients of some points are 0.
+    fn nearest(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
+        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
+        let (plan, p) = (sources.plan, sources.plan.problem());
+        grid_planes(plan, grid_grad, range, n).fill(2, own, T::narrow(T::Acc::default()));
+        if !p.want_input_grad {
             return;
         }
-        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
-        if staged {
-            dispatch(level, Unpack { packed: staged_sums, channels: channels.len(), positions: pixels, planes });
-        } else {
-            dispatch(level, Canonical { planes, channels: channels.len(), positions: 0..pixels });
+        let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
+        let most = plan.planes_at_once().max(1);
+        for first in channels.clone().step_by(most) {
+            let added = first..channels.end.min(first.wrapping_add(most));
+            let planes = planes(plan, input_grad, range, n, first);
+            sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
+                let image = Nearest {
+                    axes: sources.axes(),
+                    size: [p.hi, p.wi],
+                    points: plan.points(),
+                    grid: sources.grid(n),
+                    grad_output: sources.grad_output(n, 0),
+                    input_grad,
+                    added,
+                };
+                dispatch(sources.level, image)
+            });
         }
     }
 
@@ -310,6 +329,32 @@ fn planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize, c
     let (p, [image, channel, row, column]) = (plan.problem(), plan.problem().input_grad_strides);
     let base = n.wrapping_mul(image).wrapping_add(c.wrapping_mul(channel)).wrapping_sub(range.input_grad.start);
     Planes::new(data, base, [p.hi, p.wi], [channel, row, column])
+}
+
+/// Adds up the first `channels` of `planes`, in place or `staged`. `add` adds to zeros, and says whether all terms were finite.
+fn sum_up<T: Stored>(
+    sources: Sources<'_, T>,
+    mut planes: Planes<&mut [T]>,
+    channels: usize,
+    staged: &mut [T::Acc],
+    add: impl FnOnce(Packed<&mut [T::Acc]>) -> bool,
+) {
+    let (plan, level, zero) = (sources.plan, sources.level, T::Acc::default());
+    let pixels = plan.pixels();
+    if !plan.problem().want_input_grad {
+        add(Packed { data: &mut [], channel: pixels });
+    } else if plan.stages_input_grad() {
+        let staged = staged.get_mut(..channels.wrapping_mul(pixels)).unwrap_or(&mut []);
+        staged.fill(zero);
+        add(Packed { data: &mut *staged, channel: pixels });
+        dispatch(level, Unpack { packed: staged, channels, positions: pixels, planes });
+    } else {
+        planes.fill(channels, 0..pixels, T::narrow(zero));
+        let data = planes.data.get_mut(planes.base..).and_then(T::as_sums).unwrap_or(&mut []);
+        if !add(Packed { data, channel: planes.channel }) {
+            dispatch(level, Canonical { planes, channels, positions: 0..pixels });
+        }
+    }
 }
 
 /// Channels that are staged together where gradients of points do not need all of them: as many as keep the staged image of so

@@ -68,7 +68,8 @@ impl Plan {
             Route::PointLanes => {
                 let planes = || self.problem.c.checked_mul(self.pixels())?.checked_mul(size);
                 input = if self.reads_input() && self.stages_input() { planes()? } else { 0 };
-                input_grad = if self.problem.want_input_grad && self.stages_input_grad() { planes()? } else { 0 };
+                let sums = || self.planes_at_once().checked_mul(self.pixels())?.checked_mul(size);
+                input_grad = if self.problem.want_input_grad && self.stages_input_grad() { sums()? } else { 0 };
                 tile = 0;
             }
             Route::Images | Route::Blocks => {

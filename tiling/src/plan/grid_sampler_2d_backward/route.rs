@@ -103,13 +103,37 @@ impl Plan {
         let planes = self.pixels().saturating_mul(self.sums_dtype().size()).saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
         let doubles = p.dtype == Dtype::F64 && p.interpolation == Interpolation::Bilinear;
+        // Each point adds to one pixel of a plane, and no image is read: many planes one after the other are as fast.
+        let nearest = p.interpolation == Interpolation::Nearest;
+        let many = match p.dtype {
+            Dtype::F64 => 64,
+            Dtype::F32 => 16,
+            _ => 8,
+        };
+        let packed = p.grad_output_strides[3] == 1 && p.input_grad_strides[3] == 1;
         let few = match p.c {
             ..=2 => true,
             3 => !doubles || planes <= FAR,
-            4 => !doubles && planes <= NEAR,
-            _ => false,
+            4 if !nearest => !doubles && planes <= NEAR,
+            c => nearest && c <= many && packed && self.plane_bytes() <= NEAR,
         };
         few && p.interpolation != Interpolation::Bicubic && p.hi >= 2 && p.wi >= 2 && self.pixels() <= COUNTABLE
+    }
+
+    /// Bytes of the sums of a plane.
+    fn plane_bytes(&self) -> usize {
+        self.pixels().saturating_mul(self.sums_dtype().size())
+    }
+
+    /// Planes of an image that the route with points side by side adds to at a time. The nearest interpolation, whose points are
+    /// found soon, works on as many as a cache next to the core holds.
+    #[must_use]
+    pub fn planes_at_once(&self) -> usize {
+        /// Bytes.
+        const NEAR: usize = 1 << 20;
+        let fit = NEAR / NonZeroUsize::new(self.plane_bytes()).unwrap_or(NonZeroUsize::MIN);
+        let all = self.problem.c;
+        if self.problem.interpolation == Interpolation::Nearest { all.min((fit & !1).max(8)) } else { all }
     }
 
     /// Whether shares are parts of images.

@@ -116,10 +116,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         let Self { geometry: g, rows, data, first, out } = self;
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
-        let classes: [_; CLASSES] = core::array::from_fn(
-            #[inline(always)]
-            |first| Class::<V<S, T>>::new(isa, g, first, &groups, woven),
-        );
+        let mut classes = [Class::<V<S, T>>::none(isa); CLASSES];
+        for (first, class) in classes.iter_mut().enumerate() {
+            class.find(isa, g, first, &groups, woven);
+        }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
         let (ahead, offsets) = (Ahead::new(g, size_of::<T>()), Offsets::new(g));

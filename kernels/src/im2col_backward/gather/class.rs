@@ -34,17 +34,30 @@ pub(super) struct Class<V> {
 }
 
 impl<V: Copy> Class<V> {
-    /// The cells `first`, `first` + stride, ... of a row.
+    /// A class without taps.
     #[inline(always)]
-    pub(super) fn new<S: Isa>(isa: S, geometry: &Geometry, first: usize, groups: &Groups, woven: [bool; 2]) -> Self
+    pub(super) fn none<S: Isa>(isa: S) -> Self
     where
         V: Vector<S>,
     {
+        let none = Tap { at: 0, from: 0, to: 0, masks: [[V::splat(isa, V::Elem::default()); MOST]; 2] };
+        Self { taps: [none; TAPS], count: 0, reads: [isize::MAX, isize::MIN] }
+    }
+
+    /// Finds the taps of the cells `first`, `first` + stride, ... of a row.
+    #[inline(always)]
+    pub(super) fn find<S: Isa>(&mut self, isa: S, geometry: &Geometry, first: usize, groups: &Groups, woven: [bool; 2])
+    where
+        V: Vector<S>,
+    {
+        // What a vector's lanes are counted with. Not `from_fn`: the compiler may call it, without the vectors of the level.
+        let mut numbers = [V::Elem::default(); MOST_LANES];
+        for (lane, number) in numbers.iter_mut().enumerate() {
+            *number = Real::from_usize(lane);
+        }
         let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
         let cells = width.div_ceil(stride.get());
-        let none = Tap { at: 0, from: 0, to: 0, masks: [[V::splat(isa, V::Elem::default()); MOST]; 2] };
-        let mut class = Self { taps: [none; TAPS], count: 0, reads: [isize::MAX, isize::MIN] };
         for j in 0..geometry.kernel[1].get() {
             // Window of cell k: k + (first + padding - offset) / stride.
             let (place, offset) = (first.wrapping_add(geometry.padding[1]), j.wrapping_mul(geometry.dilation[1].get()));
@@ -57,28 +70,27 @@ impl<V: Copy> Class<V> {
             let to = geometry.columns[1].wrapping_sub(start);
             let to = if behind && geometry.columns[1] < windows { 0 } else { to.min(cells) };
             let at = j.wrapping_mul(geometry.grad_output_strides[1]).wrapping_add(start);
-            let Some(tap) = class.taps.get_mut(class.count) else { break };
+            let Some(tap) = self.taps.get_mut(self.count) else { break };
             (tap.at, tap.from, tap.to) = (at, from, to);
-            class.count = class.count.wrapping_add(1);
+            self.count = self.count.wrapping_add(1);
             let end = at.wrapping_add(cells.next_multiple_of(V::LANES));
-            class.reads = [class.reads[0].min(at.cast_signed()), class.reads[1].max(end.cast_signed())];
+            self.reads = [self.reads[0].min(at.cast_signed()), self.reads[1].max(end.cast_signed())];
         }
         for (end, (vectors, woven)) in [&groups.first, &groups.last].into_iter().zip(woven).enumerate() {
             for (k, vector) in vectors.clone().enumerate() {
                 // Of two woven vectors one has the even cells, the other the odd ones.
                 let (vector, odd, step) = if woven { (vector.wrapping_sub(k % 2), k % 2, 2) } else { (vector, 0, 1) };
                 let cell = vector.wrapping_mul(V::LANES).wrapping_add(odd);
-                let lanes: [V::Elem; MOST_LANES] =
-                    core::array::from_fn(|lane| Real::from_usize(cell.wrapping_add(lane.wrapping_mul(step))));
-                let (lanes, limit) = (V::load(isa, &lanes), |cell| V::splat(isa, Real::from_usize(cell)));
-                for tap in class.taps.iter_mut().take(class.count) {
+                // Exact, as there are few enough cells.
+                let splat = |number| V::splat(isa, Real::from_usize(number));
+                let lanes = splat(cell) + V::load(isa, &numbers) * splat(step);
+                for tap in self.taps.iter_mut().take(self.count) {
                     if let Some(mask) = tap.masks.get_mut(end).and_then(|masks| masks.get_mut(k)) {
-                        *mask = limit(tap.from).le(lanes).and(lanes.lt(limit(tap.to)));
+                        *mask = splat(tap.from).le(lanes).and(lanes.lt(splat(tap.to)));
                     }
                 }
             }
         }
-        class
     }
 
     pub(super) fn taps(&self) -> &[Tap<V>] {

@@ -134,6 +134,33 @@ fn widths_around_the_vectors() {
     }
 }
 
+/// Beyond the caches what comes next is asked for: of small planes that of the next one, of large ones some rows ahead, also behind
+/// the last one.
+#[test]
+fn tensors_that_no_cache_holds() {
+    let rng = &mut Rng::new(12);
+    for (dtype, c, size, stride) in [(Dtype::F32, 2100, 13, 1), (Dtype::F64, 12, 128, 1), (Dtype::F32, 44, 160, 2)] {
+        let [kernel, stride, padding] = [[3, 3], [stride; 2], [1, 1]];
+        let spec = Im2col {
+            dtype,
+            out_dtype: dtype,
+            n: 1,
+            c,
+            h: size,
+            w: size,
+            kernel,
+            stride,
+            padding,
+            ..Default::default()
+        };
+        let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
+        assert!(grad_output.bytes().len() + want.bytes().len() > 13 << 20);
+        for level in Level::available() {
+            check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+        }
+    }
+}
+
 /// Rows of many vectors whose first cells, last ones or both some taps do not reach: as many of them as are masked, and more.
 #[test]
 fn ends_that_not_all_taps_reach() {

@@ -122,7 +122,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
-        let (ahead, offsets) = (Ahead::new(g, size_of::<T>()), Offsets::new(g));
+        let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
+        let (ahead, offsets) = (Ahead::new(g, size_of::<T>(), bytes), Offsets::new(g));
         let ([gn, gr, _], [on, oc, oh, _]) = (g.grad_output_strides, g.out_strides);
         let taps = g.kernel[0].get().wrapping_mul(g.kernel[1].get());
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.

@@ -3,9 +3,12 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::{PLANE, TAPS};
+use crate::simd::CACHED;
 
 /// Bytes of windows that are asked for ahead, at least.
 const AHEAD: usize = 1024;
+/// Bytes that a processor's last cache holds with room to spare.
+const NEAR: usize = CACHED / 8 * 7;
 /// Taps that need no asking.
 const FEW: usize = 4;
 
@@ -38,7 +41,7 @@ pub(super) struct Above {
 
 /// What to ask for ahead of its use, as windows come from as many places as there are taps. Where a plane fits the level-2 cache it
 /// is a part of the next plane with each row, else the windows that will be needed some rows later. Few long streams the processor
-/// finds by itself.
+/// finds by itself, and what its last cache holds in any order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ahead {
     Nothing,
@@ -47,7 +50,11 @@ pub(super) enum Ahead {
 }
 
 impl Ahead {
-    pub(super) fn new(geometry: &Geometry, size: usize) -> Self {
+    /// For elements of that size; all that is read and written takes so many bytes.
+    pub(super) fn new(geometry: &Geometry, size: usize, bytes: usize) -> Self {
+        if bytes <= NEAR {
+            return Self::Nothing;
+        }
         let [lh, lw] = geometry.columns;
         let [_, gr, _] = geometry.grad_output_strides;
         let taps = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get());

@@ -24,7 +24,7 @@ use self::sums::{one_by_one, weaves};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -38,6 +38,8 @@ const MOST: usize = 8;
 const MASKED: usize = 2;
 /// Bytes of a plane's windows that fit half of a small level-2 cache.
 const PLANE: usize = 256 << 10;
+/// Bytes that a processor's last cache holds with room to spare.
+const NEAR: usize = CACHED / 8 * 7;
 /// Places in memory that a processor can follow at once.
 const STREAMS: usize = 16;
 
@@ -63,10 +65,13 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
     let exact = geometry.columns[1] < 1 << 23;
     // With a dilation the taps of a class are those whose distance is a multiple of the stride; at worst all.
     let taps = if geometry.dilation[1].get() == 1 { kw.div_ceil(stride) } else { kw };
-    // Where planes fit no cache, few long streams of windows are faster than many: one for each tap.
-    let streams = stride > 1 || kh.saturating_mul(kw) <= STREAMS;
+    // Where no cache holds the windows of a plane, or all of them, few long streams are faster than many: one for each tap. Not of
+    // halves, which take longer to widen than to read.
+    let streams = stride > 1 || kh.saturating_mul(kw) <= STREAMS || geometry.dtype.size() == 2;
     let plane = geometry.grad_output_strides[1].saturating_mul(kh.saturating_mul(kw));
-    let near = streams || plane.saturating_mul(geometry.dtype.size()) <= PLANE;
+    let plane = plane.saturating_mul(geometry.dtype.size());
+    let all = plane.saturating_mul(geometry.n).saturating_mul(geometry.c);
+    let near = streams || plane <= PLANE || all <= NEAR;
     // Cells at the end of a row that not all taps reach, never fewer than at its begin: only the first vectors are masked and the
     // last ones.
     let cells = geometry.w.div_ceil(stride).saturating_add(geometry.padding[1].div_ceil(stride));

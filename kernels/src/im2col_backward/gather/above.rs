@@ -2,13 +2,10 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
-use super::{PLANE, TAPS};
-use crate::simd::CACHED;
+use super::{NEAR, PLANE, TAPS};
 
 /// Bytes of windows that are asked for ahead, at least.
 const AHEAD: usize = 1024;
-/// Bytes that a processor's last cache holds with room to spare.
-const NEAR: usize = CACHED / 8 * 7;
 /// Taps that need no asking.
 const FEW: usize = 4;
 

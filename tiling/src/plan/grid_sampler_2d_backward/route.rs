@@ -26,7 +26,7 @@ pub enum Route {
     Zero,
     /// In place, images to shares. `input_grad` is made in passes over the grid, each for a window of it.
     Direct(Window),
-    /// Points side by side, images to shares: for few channels.
+    /// Points side by side, images to shares: for few channels, and for more of the nearest interpolation.
     PointLanes,
     /// Channels last, images to shares.
     Images,

@@ -29,7 +29,7 @@ pub(crate) type Sums<A> = [Each<A>; 2];
 pub(crate) struct Axes<A> {
     x: Axis<A>,
     y: Axis<A>,
-    pub(crate) nearest: bool,
+    nearest: bool,
 }
 
 /// Cells of the points of a chunk along an axis.

@@ -66,10 +66,10 @@ impl Plan {
             Route::Zero => return Some(Scratch::default()),
             Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
             Route::PointLanes => {
-                let planes = || self.problem.c.checked_mul(self.pixels())?.checked_mul(size);
-                input = if self.reads_input() && self.stages_input() { planes()? } else { 0 };
-                let sums = || self.planes_at_once().checked_mul(self.pixels())?.checked_mul(size);
-                input_grad = if self.problem.want_input_grad && self.stages_input_grad() { sums()? } else { 0 };
+                let planes = |count: usize| count.checked_mul(self.pixels())?.checked_mul(size);
+                input = if self.reads_input() && self.stages_input() { planes(self.problem.c)? } else { 0 };
+                let sums = self.problem.want_input_grad && self.stages_input_grad();
+                input_grad = if sums { planes(self.planes_at_once())? } else { 0 };
                 tile = 0;
             }
             Route::Images | Route::Blocks => {

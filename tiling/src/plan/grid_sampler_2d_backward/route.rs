@@ -100,7 +100,7 @@ impl Plan {
         /// Bytes beyond which that holds for three channels of F64, too.
         const FAR: usize = 4 << 20;
         let p = &self.problem;
-        let planes = self.pixels().saturating_mul(self.sums_dtype().size()).saturating_mul(p.c.saturating_mul(2));
+        let planes = self.plane_bytes().saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
         let doubles = p.dtype == Dtype::F64 && p.interpolation == Interpolation::Bilinear;
         // Each point adds to one pixel of a plane, and no image is read: many planes one after the other are as fast.

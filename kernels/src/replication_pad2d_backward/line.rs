@@ -151,8 +151,8 @@ impl Line {
         }
     }
 
-    /// Folds an edge of short elements, which have one part, in `count` rows, a lane for each: to widen them one by one takes longer
-    /// than to transpose them.
+    /// Folds an edge of short elements, at least two of one part, in `count` rows, a lane for each: to widen them one by one takes
+    /// longer than to bring two columns at a time together.
     #[inline(always)]
     fn across<S: Isa, T: Element>(
         &self,
@@ -164,33 +164,39 @@ impl Line {
         count: usize,
     ) {
         let lanes = V::<S, T>::LANES;
-        let none = V::<S, T>::splat(isa, T::Acc::default());
         let mut block = 0;
         while block < count {
-            let (mut sum, mut at) = (none, 0usize);
-            while at < edge.count {
-                V::<S, T>::transpose(
-                    #[inline(always)]
-                    |lane| {
-                        let row = block.wrapping_add(lane);
-                        if row < count { T::load(isa, source.from(row, edge.from.wrapping_add(at))) } else { none }
-                    },
-                    #[inline(always)]
-                    |j, values| {
-                        let column = at.wrapping_add(j);
-                        if column < edge.count {
-                            sum = if column == 0 { values } else { sum + values };
-                        }
-                    },
-                );
-                at = at.wrapping_add(lanes);
+            // The last vector again with some rows that are made, where there are enough.
+            let first = block.min(count.saturating_sub(lanes));
+            let mut sum = V::<S, T>::splat(isa, T::Acc::default());
+            for column in (0..edge.count).step_by(2) {
+                // The last pair of an odd number begins with a column that has been.
+                let at = column.min(edge.count.wrapping_sub(2));
+                let (mut pairs, mut rows) =
+                    ([[T::zeroed(); 2]; MOST_LANES], source.from(first, edge.from.wrapping_add(at)));
+                for to in pairs.iter_mut().take(lanes) {
+                    if let Some(pair) = rows.first_chunk() {
+                        *to = *pair;
+                    }
+                    rows = rows.get(source.pitch..).unwrap_or(&[]);
+                }
+                let pairs = pairs.as_flattened();
+                let two = [T::load(isa, pairs), T::load(isa, pairs.get(lanes..).unwrap_or(&[]))];
+                let [even, odd] = Vector::deinterleave(isa, two);
+                if column == 0 {
+                    sum = even;
+                } else if at == column {
+                    sum = sum + even;
+                }
+                sum = sum + odd;
             }
             let mut values = [T::zeroed(); MOST_LANES];
             T::store(isa, sum, &mut values);
-            for (row, value) in (block..count).zip(values).take(lanes) {
-                if let Some(dest) = dest.get_mut(row.wrapping_mul(pitch).wrapping_add(edge.to)) {
-                    *dest = value;
-                }
+            let mut rows = dest.get_mut(first.wrapping_mul(pitch).wrapping_add(edge.to)..).unwrap_or(&mut []);
+            for value in values.into_iter().take(lanes.min(count)) {
+                let Some(to) = rows.first_mut() else { break };
+                *to = value;
+                rows = rows.get_mut(pitch..).unwrap_or(&mut []);
             }
             block = block.wrapping_add(lanes);
         }

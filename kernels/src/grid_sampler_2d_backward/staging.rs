@@ -120,7 +120,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     *row = planes.data.get(from..from.wrapping_add(whole)).unwrap_or(zeros);
                 }
             }
-            let mut pixels = staged.get_mut(to..).unwrap_or(&mut []).chunks_mut(pitch.max(1));
+            let mut pixels = staged.get_mut(to..).unwrap_or(&mut []).chunks_exact_mut(pitch.max(1));
             for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]
@@ -170,7 +170,7 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
                     (*row, rest) = (plane.get_mut(..whole), behind);
                 }
             }
-            let mut pixels = staged.get(from..).unwrap_or(&[]).chunks(pitch.max(1));
+            let mut pixels = staged.get(from..).unwrap_or(&[]).chunks_exact(pitch.max(1));
             for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]

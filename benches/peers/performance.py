@@ -112,8 +112,8 @@ def main():
 Measured by `benches/peers/performance`, which also wrote this page, on {about["processor"]} with PyTorch {about["torch"]}.
 
 Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's time (the better of its eager form and the one that
-writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of five rounds in
-turn, a round the median of many calls;
+writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
+turn, three in each of two passes over all cases, a round the median of many calls;
 *torch.compile / ours* the same for the compiled function; *2 threads* the first again with two threads each. *Of the bound* is the time
 of the best loop that reads the inputs once and writes the outputs once, over ours: both in turn on the same buffers, so in the caches
 if these fit. *Speedup* is our time with one thread over that with two, geometric mean of the cases above a millisecond.

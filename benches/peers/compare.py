@@ -9,6 +9,7 @@ README.md beside this file.
 import argparse
 import json
 import math
+import operator
 import os
 import platform
 import re
@@ -121,6 +122,7 @@ def measure(args, case, call, expected, files, threads):
 
 
 def with_ratios(row):
+    """The row with what its times say beside each other."""
     row["ratio"] = row["peer_ms"] / row["ours_ms"]
     if "compile_ms" in row:
         row["compile_ratio"] = row["compile_ms"] / row["ours_ms"]
@@ -132,10 +134,10 @@ def with_ratios(row):
 def fastest(first, second):
     """One row of two of the same case: the faster time of each side, and what was found beside the faster loops."""
     row = first | {"difference": max(first["difference"], second["difference"])}
-    for time, others in (("peer_ms", ["peer"]), ("ours_ms", []), ("compile_ms", []), ("bound_ms", ["of_bound"])):
-        if time in first:
-            faster = min(first, second, key=lambda row: row[time])
-            row |= {name: faster[name] for name in (time, *others)}
+    for names in (("peer_ms", "peer"), ("ours_ms",), ("compile_ms",), ("bound_ms", "of_bound")):
+        if names[0] in first:
+            faster = min((first, second), key=operator.itemgetter(names[0]))
+            row |= {name: faster[name] for name in names}
     return with_ratios(row)
 
 

@@ -54,7 +54,7 @@ fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGN)
 }
 
-/// What a share keeps: the staged image, its gradient's sums, a chunk of 32 points, the sums over blocks; 0 for what it does not.
+/// What a share keeps: the staged image, its gradient's sums, a chunk of 64 points, the sums over blocks; 0 for what it does not.
 fn kept(plan: &Plan) -> [usize; 4] {
     let (p, size) = (plan.problem(), plan.sums_dtype().size());
     let reads = p.want_grid_grad && p.interpolation != Interpolation::Nearest;
@@ -76,9 +76,9 @@ fn kept(plan: &Plan) -> [usize; 4] {
         Route::Images | Route::Blocks => {
             let image = staged(plan.pixels());
             let totals = plan.route() == Route::Images && p.c > 64 && reads;
-            [when(reads, image), when(adds, image), staged(32), when(totals, plan.points() * 2 * size)]
+            [when(reads, image), when(adds, image), staged(64), when(totals, plan.points() * 2 * size)]
         }
-        Route::Bands => [0, 0, staged(32), 0],
+        Route::Bands => [0, 0, staged(64), 0],
     }
 }
 
@@ -169,14 +169,14 @@ proptest! {
         prop_assert_eq!((price.paid, price.unlimited), (if p.want_input_grad { passes } else { 1 }, 1));
     }
 
-    /// A tile has all points, else whole chunks of 32 if it holds one, else what fits.
+    /// A tile has all points, else whole chunks of 64 if it holds one, else what fits.
     #[test]
     fn tiles_are_whole_chunks(spec in images(), local_bytes in prop_oneof![64..2000usize, 2000..40_000usize]) {
         let target = TargetSpec { local_bytes, ..TargetSpec::host(1) };
         let Ok(plan) = plan(&spec.problem(), &target, &PlanOptions::default()) else { return Ok(()) };
         // As many as can be asked for.
         let fit = (1..=plan.points()).take_while(|&points| plan.with_tile("tile_points", points).is_ok()).last().unwrap_or(0);
-        let whole = if fit == plan.points() || fit < 32 { fit } else { fit / 32 * 32 };
+        let whole = if fit == plan.points() || fit < 64 { fit } else { fit / 64 * 64 };
         let choice = plan.choices().find(|choice| choice.name == "tile_points").unwrap();
         prop_assert_eq!(choice.value, whole, "{}", fit);
     }

@@ -35,7 +35,7 @@ pub use work::{ShareRange, Work};
 pub const CHANNEL_BLOCK: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// Points that the kernels work on together.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

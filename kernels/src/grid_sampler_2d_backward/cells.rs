@@ -87,6 +87,14 @@ impl Window {
         let x = (x as usize).wrapping_sub(self.first[1]);
         if x < self.size[1] { x.wrapping_mul(self.strides[1]) } else { ABSENT }
     }
+
+    /// Offset of a pixel that three more follow in its row and in its column.
+    #[inline(always)]
+    pub(crate) fn sixteen(&self, [y, x]: [isize; 2]) -> Option<usize> {
+        let (y, x) = ((y as usize).wrapping_sub(self.first[0]), (x as usize).wrapping_sub(self.first[1]));
+        let inside = y < self.size[0].saturating_sub(3) && x < self.size[1].saturating_sub(3);
+        inside.then(|| y.wrapping_mul(self.strides[0]).wrapping_add(x.wrapping_mul(self.strides[1])))
+    }
 }
 
 impl<A: Real> Axes<A> {

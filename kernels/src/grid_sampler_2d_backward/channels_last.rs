@@ -2,12 +2,14 @@
 
 use core::ops::Range;
 
-use super::bicubic::{Bicubic, Taps};
+use super::bicubic::Bicubic;
 use super::cells::{ABSENT, Axes, CHUNK, Cells, Corners, Each, Find, Sums, Window, any_present};
 use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
+use super::pixels::{position, position_mut, square, square_mut};
 use super::planes::Planes;
+use super::sixteen::Sixteen;
 use super::staging::Stage;
 use crate::built::BICUBIC;
 use crate::element::Element;
@@ -116,18 +118,8 @@ impl<T: Element> ChannelsLast<'_, T> {
             return;
         }
         self.stage(points, chunk.tile);
-        for k in 0..cells.count {
-            if !all && !bicubic.reaches(cells, k, &self.window) {
-                continue;
-            }
-            if let Some(taps) = bicubic.taps(cells, k) {
-                let (offsets, scattered) = (taps.offsets(&self.image), taps.offsets(&self.window));
-                dispatch(
-                    self.level,
-                    Sixteen { chunk: &mut *chunk, k, taps: &taps, offsets: &offsets, scattered: &scattered },
-                );
-            }
-        }
+        let (image, window) = (&self.image, &self.window);
+        dispatch(self.level, Sixteen { chunk, bicubic, image, window, all });
     }
 }
 
@@ -140,17 +132,17 @@ struct Pixels {
 
 /// A chunk of points.
 #[derive(Debug)]
-struct Chunk<'a, A> {
-    cells: &'a Cells<A>,
-    pitch: usize,
+pub(crate) struct Chunk<'a, A> {
+    pub(crate) cells: &'a Cells<A>,
+    pub(crate) pitch: usize,
     /// `grad_output`, staged.
-    tile: &'a mut [A],
+    pub(crate) tile: &'a mut [A],
     /// The image, staged; empty when no gradients are wanted.
-    input: &'a [A],
+    pub(crate) input: &'a [A],
     /// Its gradient, staged; empty when it is not wanted.
-    input_grad: &'a mut [A],
+    pub(crate) input_grad: &'a mut [A],
     /// Where the sums over the channels go.
-    sums: Sums<A>,
+    pub(crate) sums: Sums<A>,
 }
 
 /// A chunk of points that mix up to four pixels.
@@ -245,112 +237,4 @@ impl<A: Real> Four<'_, '_, A> {
             }
         }
     }
-}
-
-/// A point that mixes up to sixteen pixels.
-#[derive(Debug)]
-struct Sixteen<'a, 'b, A> {
-    chunk: &'b mut Chunk<'a, A>,
-    k: usize,
-    taps: &'b Taps<A>,
-    offsets: &'b [usize; 16],
-    scattered: &'b [usize; 16],
-}
-
-impl<A: Real> Kernel for Sixteen<'_, '_, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        if self.chunk.pitch > 4 {
-            self.grouped::<S, 8>(isa);
-        } else if A::V::<S>::LANES <= 4 {
-            self.grouped::<S, 4>(isa);
-        } else {
-            self.grouped::<S::Quad, 4>(isa.quad());
-        }
-    }
-}
-
-impl<A: Real> Sixteen<'_, '_, A> {
-    #[inline(always)]
-    fn grouped<S: Isa, const GROUP: usize>(self, isa: S) {
-        let Self { chunk, k, taps, offsets, scattered } = self;
-        let (pitch, input) = (chunk.pitch, chunk.input);
-        let Some(go) = position::<A, GROUP>(chunk.tile, k.wrapping_mul(pitch), pitch) else { return };
-        let [sums_x, sums_y] = &mut chunk.sums;
-        if let (Some(sum_x), Some(sum_y)) = (sums_x.get_mut(k), sums_y.get_mut(k))
-            && !input.is_empty()
-            && offsets.iter().any(|&at| at < ABSENT)
-        {
-            let zeros = [A::default(); 64];
-            let zeros = position(&zeros, 0, pitch).unwrap_or(&[]);
-            let mut pixels = [zeros; 16];
-            for (to, &at) in pixels.iter_mut().zip(offsets) {
-                *to = position(input, at, pitch).unwrap_or(zeros);
-            }
-            let [x, y] = gradient::bicubic(isa, go, &pixels, &taps.columns, &taps.rows);
-            (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
-        }
-        if !chunk.input_grad.is_empty() {
-            for (&at, weight) in scattered.iter().zip(taps.weights()) {
-                if let Some(pixel) = position_mut(chunk.input_grad, at, pitch) {
-                    gradient::scatter(isa, pixel, weight, go);
-                }
-            }
-        }
-    }
-}
-
-/// The four pixels from `nw` to `se`, so many groups of channels each, where they are there: only then is one a `diagonal` from the
-/// other.
-#[inline(always)]
-fn square<A, const GROUP: usize>(
-    staged: &[A],
-    [nw, se]: [usize; 2],
-    diagonal: usize,
-    groups: usize,
-) -> Option<[&[[A; GROUP]]; 4]> {
-    let rest = staged.get(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    let all = rest.get(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks().0;
-    let ((nw, north), (south, se)) =
-        (all.split_at_checked(groups)?, all.split_at_checked(all.len().wrapping_sub(groups))?);
-    Some([nw, north.get(..groups)?, south.get(south.len().wrapping_sub(groups)..)?, se])
-}
-
-/// The same to be written.
-#[inline(always)]
-fn square_mut<A, const GROUP: usize>(
-    staged: &mut [A],
-    [nw, se]: [usize; 2],
-    diagonal: usize,
-    groups: usize,
-) -> Option<[&mut [[A; GROUP]]; 4]> {
-    let rest = staged.get_mut(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    let all = rest.get_mut(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks_mut().0;
-    let (nw, rest) = all.split_at_mut_checked(groups)?;
-    let (ne, rest) = rest.split_at_mut_checked(groups)?;
-    let (rest, se) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
-    let (_, sw) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
-    Some([nw, ne, sw, se])
-}
-
-/// The channels of the staged position that begins at an offset, if it is there.
-#[inline(always)]
-fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
-    let rest = staged.get(at..)?;
-    if GROUP == 4 {
-        return rest.first_chunk().map(core::slice::from_ref);
-    }
-    rest.get(..pitch).map(|channels| channels.as_chunks::<GROUP>().0)
-}
-
-/// The same to be written.
-#[inline(always)]
-fn position_mut<A, const GROUP: usize>(staged: &mut [A], at: usize, pitch: usize) -> Option<&mut [[A; GROUP]]> {
-    let rest = staged.get_mut(at..)?;
-    if GROUP == 4 {
-        return rest.first_chunk_mut().map(core::slice::from_mut);
-    }
-    rest.get_mut(..pitch).map(|channels| channels.as_chunks_mut::<GROUP>().0)
 }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::CHANNEL_BLOCK;
 
-use super::bicubic::Bicubic;
+use super::bicubic::{Bicubic, first_of, keys_of, weights};
 use super::cells::{ABSENT, Axes, CHUNK, Cells, Window, any_present};
 use super::gradient::{four_pixels, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
@@ -74,8 +74,9 @@ impl<T: Element> Direct<'_, T> {
         for (k, ((x, y), corners)) in each.take(if reads { cells.count } else { 0 }) {
             let point = self.grad_output.offset(first.wrapping_add(k));
             if BICUBIC && let Some(bicubic) = &self.bicubic {
-                let Some(taps) = bicubic.taps(cells, k) else { continue };
-                [*x, *y] = self.sum(point, &taps.offsets(&self.image), |pixels| sixteen_pixels(pixels, &taps));
+                let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else { continue };
+                let offsets = bicubic.offsets(first, &self.image);
+                [*x, *y] = self.sum(point, &offsets, |pixels| sixteen_pixels(pixels, &columns, &rows));
             } else if let Some(distances) = cells.distances(k) {
                 [*x, *y] = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
             }
@@ -133,8 +134,8 @@ impl<T: Element> Direct<'_, T> {
         for (k, corners) in corners.iter().enumerate().take(cells.count) {
             let point = self.grad_output.offset(first.wrapping_add(k));
             if BICUBIC && let Some(bicubic) = &self.bicubic {
-                let Some(taps) = bicubic.taps(cells, k) else { continue };
-                self.add(point, &taps.offsets(&sums.window), &taps.weights(), sums);
+                let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else { continue };
+                self.add(point, &bicubic.offsets(first, &sums.window), &weights(&columns, &rows), sums);
             } else if let Some(distances) = cells.distances(k) {
                 self.add(point, corners, &cells.weights(distances), sums);
             }

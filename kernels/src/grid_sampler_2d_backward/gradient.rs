@@ -1,6 +1,6 @@
 //! The gradient of a point: what a channel adds to it, and the order of the sum over channels.
 
-use super::bicubic::{Keys, Taps};
+use super::bicubic::Keys;
 use super::cells::Distances;
 use super::coordinates::splat;
 use crate::simd::{Isa, Real, Vector};
@@ -51,7 +51,7 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
 pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
     grad_output: &[[A; GROUP]],
-    pixels: &[&[[A; GROUP]]; 16],
+    pixels: &[[&[[A; GROUP]]; 4]; 4],
     columns: &Keys<A>,
     rows: &Keys<A>,
 ) -> Lanes<A> {
@@ -60,8 +60,7 @@ pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
         for at in 0..grad_output.len() {
             let (mut along_x, mut along_y) = (splat(isa, A::default()), splat(isa, A::default()));
-            for (pixels, (weight, slope)) in pixels.as_chunks::<4>().0.iter().zip(rows.weights.iter().zip(&rows.slopes))
-            {
+            for (pixels, (weight, slope)) in pixels.iter().zip(rows.weights.iter().zip(&rows.slopes)) {
                 let [v0, v1, v2, v3] = pixels;
                 let (v0, v1) = (load(isa, v0, at, j), load(isa, v1, at, j));
                 let (v2, v3) = (load(isa, v2, at, j), load(isa, v3, at, j));
@@ -147,13 +146,13 @@ pub(crate) fn four_pixels<A: Real>([nw, ne, sw, se]: &[A; 4], Distances { before
 
 /// The same for sixteen pixels.
 #[inline(always)]
-pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], taps: &Taps<A>) -> [A; 2] {
+pub(crate) fn sixteen_pixels<A: Real>(pixels: &[A; 16], columns: &Keys<A>, rows: &Keys<A>) -> [A; 2] {
     let (mut along_x, mut along_y) = (A::default(), A::default());
-    let factors = taps.rows.weights.iter().zip(&taps.rows.slopes);
+    let factors = rows.weights.iter().zip(&rows.slopes);
     for (&[v0, v1, v2, v3], (&weight, &slope)) in pixels.as_chunks::<4>().0.iter().zip(factors) {
         let line = |[c0, c1, c2, c3]: [A; 4]| ((v0 * c0 + v1 * c1) + v2 * c2) + v3 * c3;
-        along_x = along_x + weight * line(taps.columns.slopes);
-        along_y = along_y + slope * line(taps.columns.weights);
+        along_x = along_x + weight * line(columns.slopes);
+        along_y = along_y + slope * line(columns.weights);
     }
     [along_x, along_y]
 }

@@ -1,0 +1,91 @@
+//! Pixels of a staged image, whose channels lie side by side in groups.
+
+/// The four pixels from `nw` to `se`, so many groups of channels each, where they are there: only then is one a `diagonal` from the
+/// other.
+#[inline(always)]
+pub(crate) fn square<A, const GROUP: usize>(
+    staged: &[A],
+    [nw, se]: [usize; 2],
+    diagonal: usize,
+    groups: usize,
+) -> Option<[&[[A; GROUP]]; 4]> {
+    let rest = staged.get(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
+    let all = rest.get(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks().0;
+    let ((nw, north), (south, se)) =
+        (all.split_at_checked(groups)?, all.split_at_checked(all.len().wrapping_sub(groups))?);
+    Some([nw, north.get(..groups)?, south.get(south.len().wrapping_sub(groups)..)?, se])
+}
+
+/// The same to be written.
+#[inline(always)]
+pub(crate) fn square_mut<A, const GROUP: usize>(
+    staged: &mut [A],
+    [nw, se]: [usize; 2],
+    diagonal: usize,
+    groups: usize,
+) -> Option<[&mut [[A; GROUP]]; 4]> {
+    let rest = staged.get_mut(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
+    let all = rest.get_mut(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks_mut().0;
+    let (nw, rest) = all.split_at_mut_checked(groups)?;
+    let (ne, rest) = rest.split_at_mut_checked(groups)?;
+    let (rest, se) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
+    let (_, sw) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
+    Some([nw, ne, sw, se])
+}
+
+/// Four rows of four pixels, so many groups of channels each, from the first pixel on; a row is `below` the one before.
+#[inline(always)]
+pub(crate) fn four_rows<A, const GROUP: usize>(
+    staged: &[A],
+    first: usize,
+    below: usize,
+    groups: usize,
+) -> Option<[[&[[A; GROUP]]; 4]; 4]> {
+    let row = |number: usize| {
+        let row = staged.get(first.wrapping_add(below.wrapping_mul(number))..)?;
+        let row = row.get(..groups.wrapping_mul(4 * GROUP))?.as_chunks().0;
+        let (a, row) = row.split_at_checked(groups)?;
+        let (b, row) = row.split_at_checked(groups)?;
+        let (c, row) = row.split_at_checked(groups)?;
+        Some([a, b, c, row.get(..groups)?])
+    };
+    Some([row(0)?, row(1)?, row(2)?, row(3)?])
+}
+
+/// Four pixels of a row to be written, from the first on.
+#[inline(always)]
+pub(crate) fn four_mut<A, const GROUP: usize>(
+    staged: &mut [A],
+    first: usize,
+    groups: usize,
+) -> Option<[&mut [[A; GROUP]]; 4]> {
+    let row = staged.get_mut(first..)?.get_mut(..groups.wrapping_mul(4 * GROUP))?.as_chunks_mut().0;
+    let (a, row) = row.split_at_mut_checked(groups)?;
+    let (b, row) = row.split_at_mut_checked(groups)?;
+    let (c, row) = row.split_at_mut_checked(groups)?;
+    Some([a, b, c, row.get_mut(..groups)?])
+}
+
+/// The channels of the staged position that begins at an offset, if it is there.
+#[inline(always)]
+pub(crate) fn position<A, const GROUP: usize>(staged: &[A], at: usize, pitch: usize) -> Option<&[[A; GROUP]]> {
+    let rest = staged.get(at..)?;
+    if GROUP == 4 {
+        return rest.first_chunk().map(core::slice::from_ref);
+    }
+    rest.get(..pitch).map(|channels| channels.as_chunks::<GROUP>().0)
+}
+
+/// The same to be written.
+#[inline(always)]
+pub(crate) fn position_mut<A, const GROUP: usize>(
+    staged: &mut [A],
+    at: usize,
+    pitch: usize,
+) -> Option<&mut [[A; GROUP]]> {
+    let rest = staged.get_mut(at..)?;
+    if GROUP == 4 {
+        return rest.first_chunk_mut().map(core::slice::from_mut);
+    }
+    rest.get_mut(..pitch).map(|channels| channels.as_chunks_mut::<GROUP>().0)
+}

@@ -9,16 +9,16 @@ use super::{Cache, Isa, Vector, lanes, put};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Baseline;
 
-impl Vector<Baseline> for f32x4 {
+impl<S: Isa<F32 = f32x4, F64 = f64x2>> Vector<S> for f32x4 {
     type Elem = f32;
     const LANES: usize = 4;
 
     #[inline(always)]
-    fn splat(_: Baseline, value: f32) -> Self {
+    fn splat(_: S, value: f32) -> Self {
         Self::splat(value)
     }
     #[inline(always)]
-    fn load(_: Baseline, src: &[f32]) -> Self {
+    fn load(_: S, src: &[f32]) -> Self {
         Self::new(lanes(src))
     }
     #[inline(always)]
@@ -36,7 +36,7 @@ impl Vector<Baseline> for f32x4 {
         let bias = limit | (self & Self::splat(-0.0));
         let nearest = (self + bias) - bias;
         let floor = nearest - (nearest.simd_gt(self) & Self::splat(1.0));
-        Vector::abs(self).simd_lt(limit).bitselect(floor, self)
+        <Self as Vector<S>>::abs(self).simd_lt(limit).bitselect(floor, self)
     }
     #[inline(always)]
     fn lt(self, o: Self) -> Self {
@@ -63,13 +63,13 @@ impl Vector<Baseline> for f32x4 {
         mask.bitselect(yes, no)
     }
     #[inline(always)]
-    fn deinterleave(_: Baseline, [a, b]: [Self; 2]) -> [Self; 2] {
+    fn deinterleave(_: S, [a, b]: [Self; 2]) -> [Self; 2] {
         // Lanes 0 of both, then 1; lanes 2, then 3.
         let (front, back) = (a.unpack_lo(b), a.unpack_hi(b));
         [front.unpack_lo(back), front.unpack_hi(back)]
     }
     #[inline(always)]
-    fn interleave(_: Baseline, [even, odd]: [Self; 2]) -> [Self; 2] {
+    fn interleave(_: S, [even, odd]: [Self; 2]) -> [Self; 2] {
         [even.unpack_lo(odd), even.unpack_hi(odd)]
     }
     #[inline(always)]
@@ -86,16 +86,16 @@ impl Vector<Baseline> for f32x4 {
     }
 }
 
-impl Vector<Baseline> for f64x2 {
+impl<S: Isa<F32 = f32x4, F64 = f64x2>> Vector<S> for f64x2 {
     type Elem = f64;
     const LANES: usize = 2;
 
     #[inline(always)]
-    fn splat(_: Baseline, value: f64) -> Self {
+    fn splat(_: S, value: f64) -> Self {
         Self::splat(value)
     }
     #[inline(always)]
-    fn load(_: Baseline, src: &[f64]) -> Self {
+    fn load(_: S, src: &[f64]) -> Self {
         Self::new(lanes(src))
     }
     #[inline(always)]
@@ -113,7 +113,7 @@ impl Vector<Baseline> for f64x2 {
         let bias = limit | (self & Self::splat(-0.0));
         let nearest = (self + bias) - bias;
         let floor = nearest - (nearest.simd_gt(self) & Self::splat(1.0));
-        Vector::abs(self).simd_lt(limit).bitselect(floor, self)
+        <Self as Vector<S>>::abs(self).simd_lt(limit).bitselect(floor, self)
     }
     #[inline(always)]
     fn lt(self, o: Self) -> Self {

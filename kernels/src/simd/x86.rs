@@ -10,6 +10,7 @@ mod f64x4;
 use core::arch::x86_64::*;
 
 use half::{bf16, f16};
+use wide::{f32x4, f64x2};
 
 use self::f32x8::F32x8;
 use self::f64x4::F64x4;
@@ -103,11 +104,11 @@ fn round_to_bf16(v: F32x8) -> __m256i {
 impl Isa for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
-    type Quad = Baseline;
+    type Quad = Avx2Quad;
 
     #[inline(always)]
-    fn quad(self) -> Baseline {
-        Baseline
+    fn quad(self) -> Avx2Quad {
+        Avx2Quad { _proof: self }
     }
     #[inline(always)]
     fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
@@ -164,5 +165,48 @@ impl Isa for Avx2 {
         // SAFETY: there is a token.
         let words = unsafe { _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(even), odd) };
         put::<bf16, 16>(bytemuck::cast(wide::u32x8::from(words)), dst);
+    }
+}
+
+/// The vectors of [`Baseline`] where the processor has the instructions of [`Avx2`], which convert f16.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Avx2Quad {
+    _proof: Avx2,
+}
+
+impl Isa for Avx2Quad {
+    type F32 = f32x4;
+    type F64 = f64x2;
+    type Quad = Self;
+
+    #[inline(always)]
+    fn quad(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
+        prefetch(to, data, at);
+    }
+    #[inline(always)]
+    fn load_f16(self, src: &[f16]) -> f32x4 {
+        let four: [f16; 4] = lanes(src);
+        let bits = bytemuck::cast([bytemuck::cast::<_, u64>(four), 0]);
+        // SAFETY: there is a token.
+        bytemuck::cast(unsafe { _mm_cvtph_ps(bits) })
+    }
+    #[inline(always)]
+    fn store_f16(self, v: f32x4, dst: &mut [f16]) {
+        // SAFETY: there is a token.
+        let bits = unsafe { _mm_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(bytemuck::cast(v)) };
+        let [four, _]: [[f16; 4]; 2] = bytemuck::cast(bits);
+        put(four, dst);
+    }
+    #[inline(always)]
+    fn load_bf16(self, src: &[bf16]) -> f32x4 {
+        Baseline.load_bf16(src)
+    }
+    #[inline(always)]
+    fn store_bf16(self, v: f32x4, dst: &mut [bf16]) {
+        Baseline.store_bf16(v, dst);
     }
 }

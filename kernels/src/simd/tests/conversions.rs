@@ -2,7 +2,8 @@
 
 use half::{bf16, f16};
 
-use crate::level::{Kernel, Level};
+use super::everywhere;
+use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 
 /// The two 16-bit floats, by their bits.
@@ -56,22 +57,26 @@ impl Kernel for Narrow<'_> {
 fn every_short_float_widens_exactly() {
     // One more than a multiple of every lane count, so that a tail is among them.
     let all: Vec<u16> = (0..=u16::MAX).chain([1]).collect();
-    for level in Level::available() {
-        for (&h, got) in all.iter().zip(level.dispatch(Widen(Short::F16, &all))) {
+    for (level, got) in everywhere(|| Widen(Short::F16, &all)) {
+        for (&h, got) in all.iter().zip(got) {
             assert_eq!(got, f16::from_bits(h).to_f32().to_bits(), "{level}: f16 {h:#06x}");
         }
-        for (&h, got) in all.iter().zip(level.dispatch(Widen(Short::Bf16, &all))) {
+    }
+    for (level, got) in everywhere(|| Widen(Short::Bf16, &all)) {
+        for (&h, got) in all.iter().zip(got) {
             assert_eq!(got, u32::from(h) << 16, "{level}: bf16 {h:#06x}");
         }
     }
 }
 
 fn narrows(values: &[f32]) {
-    for level in Level::available() {
-        for (&v, got) in values.iter().zip(level.dispatch(Narrow(Short::F16, values))) {
+    for (level, got) in everywhere(|| Narrow(Short::F16, values)) {
+        for (&v, got) in values.iter().zip(got) {
             assert_eq!(got, f16::from_f32(v).to_bits(), "{level}: {v:e} ({:#010x}) to f16", v.to_bits());
         }
-        for (&v, got) in values.iter().zip(level.dispatch(Narrow(Short::Bf16, values))) {
+    }
+    for (level, got) in everywhere(|| Narrow(Short::Bf16, values)) {
+        for (&v, got) in values.iter().zip(got) {
             assert_eq!(got, bf16::from_f32(v).to_bits(), "{level}: {v:e} ({:#010x}) to bf16", v.to_bits());
         }
     }
@@ -113,11 +118,10 @@ fn narrowing_agrees_over_a_dense_sample() {
 fn a_nan_stays_one() {
     // With any payload, also one that rounding would carry away.
     let values: Vec<f32> = [0x7f80_0001, 0x7fff_ffff, 0xffff_ffff, 0xff80_8000, 0x7fc0_0000].map(f32::from_bits).into();
-    for level in Level::available() {
-        assert!(level.dispatch(Narrow(Short::F16, &values)).into_iter().all(|h| f16::from_bits(h).is_nan()), "{level}");
-        assert!(
-            level.dispatch(Narrow(Short::Bf16, &values)).into_iter().all(|h| bf16::from_bits(h).is_nan()),
-            "{level}"
-        );
+    for (level, got) in everywhere(|| Narrow(Short::F16, &values)) {
+        assert!(got.into_iter().all(|h| f16::from_bits(h).is_nan()), "{level}");
+    }
+    for (level, got) in everywhere(|| Narrow(Short::Bf16, &values)) {
+        assert!(got.into_iter().all(|h| bf16::from_bits(h).is_nan()), "{level}");
     }
 }

@@ -1,5 +1,6 @@
 //! Arithmetic, comparisons, loads and stores, against the one-lane level, and that against the standard library.
 
+use super::{OnQuad, everywhere};
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
@@ -84,18 +85,6 @@ impl<T: Real> Kernel for Apply<'_, T> {
     }
 }
 
-/// A kernel on the instruction set with fewer lanes.
-struct OnQuad<K>(K);
-
-impl<K: Kernel> Kernel for OnQuad<K> {
-    type Output = K::Output;
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) -> K::Output {
-        self.0.run(isa.quad())
-    }
-}
-
 /// How many lanes an f32 vector has.
 struct Lanes;
 
@@ -136,9 +125,7 @@ fn agree<T: Real>(values: &[T], std: impl Fn(Op, T, T) -> T) {
                 bits(&[got]) == bits(&[want]) || (op.computes() && got.canonical() != got && want.canonical() != want);
             assert!(same, "{op:?} of {:?} and {:?} is {got:?}, not {want:?}", a[i], b[i]);
         }
-        let levels = Level::available().flat_map(|level| [(level, false), (level, true)]);
-        for (level, quad) in levels {
-            let mut got = if quad { level.dispatch(OnQuad(apply())) } else { level.dispatch(apply()) };
+        for (level, mut got) in everywhere(apply) {
             let mut want = scalar.clone();
             if op.computes() {
                 for v in got.iter_mut().chain(&mut want) {

@@ -133,7 +133,7 @@ impl<A: Real> Axes<A> {
     }
 }
 
-/// Finds the cells of `count` points from `first` on, at most a chunk; those behind them lie nowhere.
+/// Finds the cells of `count` points from `first` on, at least one and at most a chunk.
 #[derive(Debug)]
 pub(crate) struct Find<'a, 'b, T: Element> {
     pub(crate) axes: &'a Axes<T::Acc>,
@@ -149,15 +149,17 @@ impl<T: Element> Kernel for Find<'_, '_, T> {
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         let Self { axes, grid, first, count, cells } = self;
-        cells.count = count.min(CHUNK);
+        // Where one point is all that a chunk holds, the compiler sees that there is one.
+        let count = if CHUNK == 1 { 1 } else { count.min(CHUNK) };
+        cells.count = count;
         let mut at = [[T::Acc::default(); CHUNK]; 2];
-        load_pairs(isa, grid, first, cells.count, &mut at);
+        load_pairs(isa, grid, first, count, &mut at);
         for (axis, grid, cells) in [(&axes.x, &at[0], &mut cells.x), (&axes.y, &at[1], &mut cells.y)] {
-            axis.positions(isa, grid, cells);
+            axis.positions(isa, grid, count, cells);
         }
         // A point that lies nowhere along one axis has no gradient along the other, not even -0.
         let (x, y) = (&mut cells.x, &mut cells.y);
-        for k in (0..CHUNK).step_by(lanes_of::<S, T::Acc>()) {
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
             let there = somewhere(isa, lanes(isa, &x.cell, k)).and(somewhere(isa, lanes(isa, &y.cell, k)));
             for multiplier in [&mut x.multiplier, &mut y.multiplier] {
                 put::<S, _, _>(there.and(lanes(isa, multiplier, k)), multiplier, k);

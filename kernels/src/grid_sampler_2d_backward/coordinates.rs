@@ -4,7 +4,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
-use super::cells::{AxisCells, CHUNK, Each, lanes, lanes_of, put};
+use super::cells::{AxisCells, Each, lanes, lanes_of, put};
 use crate::simd::{Isa, Real, Vector};
 
 /// What an axis of the image makes of grid values.
@@ -64,11 +64,11 @@ impl<A: Real> Axis<A> {
         }
     }
 
-    /// Finds the cells of a chunk of points from their grid values.
+    /// Finds the cells of the first `count` points of a chunk from their grid values.
     #[inline(always)]
-    pub(crate) fn positions<S: Isa>(&self, isa: S, grid: &Each<A>, cells: &mut AxisCells<A>) {
+    pub(crate) fn positions<S: Isa>(&self, isa: S, grid: &Each<A>, count: usize, cells: &mut AxisCells<A>) {
         // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
-        for first in (0..CHUNK).step_by(lanes_of::<S, A>()) {
+        for first in (0..count).step_by(lanes_of::<S, A>()) {
             let p = self.position(isa, lanes(isa, grid, first));
             put::<S, _, _>(p.cell, &mut cells.cell, first);
             put::<S, _, _>((p.cell + splat::<S, A>(isa, A::ONE)) - p.at, &mut cells.before, first);

@@ -202,7 +202,7 @@ fn planes_of_a_large_image_some_at_a_time() {
 #[test]
 fn points_and_pixels_around_chunks() {
     let rng = &mut Rng::new(3);
-    let shapes = [(1, 1), (1, 15), (4, 4), (1, 17), (31, 1), (3, 11), (8, 9), (16, 16), (20, 13)];
+    let shapes = [(1, 1), (1, 15), (4, 4), (1, 17), (63, 1), (5, 13), (8, 8), (16, 16), (20, 13)];
     for (i, (ho, wo)) in shapes.into_iter().enumerate() {
         for (j, (hi, wi)) in shapes.into_iter().rev().enumerate() {
             let mode = GridSampler::modes().nth((i * 5 + j * 7) % 18).unwrap();
@@ -303,6 +303,29 @@ fn rows_without_columns() {
         for plan in plans(&problem) {
             for level in Level::available() {
                 check_plan(&spec, &plan, level, 1, &tensors, &want);
+            }
+        }
+    }
+}
+
+/// An image upside down: no point of a share adds to the share's own band, and all have gradients.
+#[test]
+fn points_far_from_their_band() {
+    for interpolation in [Interpolation::Bilinear, Interpolation::Bicubic] {
+        let spec = GridSampler { n: 1, c: 5, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };
+        let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(13));
+        let grid = Data::from_fn(spec.desc().grid, |i| {
+            let (point, is_y) = (i / 2, i % 2 == 1);
+            let [at, size] = if is_y { [point / 16, 64] } else { [point % 16, 16] };
+            1.0 - (2 * at + 1) as f64 / size as f64
+        });
+        let tensors = Tensors { grid, ..tensors };
+        let want = law(&problem, &tensors);
+        let plans = plans(&problem);
+        assert!(plans.iter().any(|plan| plan.route() == Route::Bands));
+        for plan in plans {
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 3, &tensors, &want);
             }
         }
     }

@@ -61,7 +61,13 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     /// Its token.
     fn quad(self) -> Self::Quad;
     /// Asks for the cache line of `data[at]`, which is read or written soon; nothing where there is none.
-    fn prefetch<T>(self, to: Cache, data: &[T], at: usize);
+    #[inline(always)]
+    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        x86::prefetch(to, data, at);
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+        let _ = (to, data, at);
+    }
     /// Widens as many f16 as `F32` has lanes, exactly; a NaN keeps its sign and payload and becomes quiet.
     fn load_f16(self, src: &[f16]) -> Self::F32;
     /// Rounds to f16, to nearest even; the canonical NaN becomes that of f16, any other NaN some NaN.

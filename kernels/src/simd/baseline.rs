@@ -3,13 +3,13 @@
 use half::{bf16, f16};
 use wide::{f32x4, f64x2, i16x8, i32x8, u16x8, u32x4, u32x8};
 
-use super::{Cache, Isa, Vector, lanes, put};
+use super::{Isa, Vector, lanes, put};
 
 /// Needs nothing beyond the features that the crate is compiled for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Baseline;
 
-impl<S: Isa<F32 = f32x4, F64 = f64x2>> Vector<S> for f32x4 {
+impl<S: Isa<F32 = f32x4>> Vector<S> for f32x4 {
     type Elem = f32;
     const LANES: usize = 4;
 
@@ -86,7 +86,7 @@ impl<S: Isa<F32 = f32x4, F64 = f64x2>> Vector<S> for f32x4 {
     }
 }
 
-impl<S: Isa<F32 = f32x4, F64 = f64x2>> Vector<S> for f64x2 {
+impl<S: Isa<F64 = f64x2>> Vector<S> for f64x2 {
     type Elem = f64;
     const LANES: usize = 2;
 
@@ -175,13 +175,6 @@ impl Isa for Baseline {
     #[inline(always)]
     fn quad(self) -> Self {
         self
-    }
-    #[inline(always)]
-    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        super::x86::prefetch(to, data, at);
-        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-        let _ = (to, data, at);
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

@@ -111,10 +111,6 @@ impl Isa for Avx2 {
         Avx2Quad { _proof: self }
     }
     #[inline(always)]
-    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
-        prefetch(to, data, at);
-    }
-    #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {
         let bits = eight_halves(src);
         // SAFETY: there is a token.
@@ -182,10 +178,6 @@ impl Isa for Avx2Quad {
     #[inline(always)]
     fn quad(self) -> Self {
         self
-    }
-    #[inline(always)]
-    fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {
-        prefetch(to, data, at);
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Problem};
+use ubtile_tiling::grid_sampler_2d_backward::{self, Interpolation, Problem};
 
 use super::coordinates::{Axis, Position, somewhere, splat};
 use super::dispatch;
@@ -13,7 +13,7 @@ use crate::simd::{Isa, Real, Vector};
 
 /// Points that are worked on together; a whole number of vectors at every level.
 /// Fewer on small cores, which have little stack.
-pub(crate) const CHUNK: usize = if VECTORS { 64 } else { 1 };
+pub(crate) const CHUNK: usize = if VECTORS { grid_sampler_2d_backward::CHUNK } else { 1 };
 
 /// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
 pub(crate) const ABSENT: usize = usize::MAX >> 2;

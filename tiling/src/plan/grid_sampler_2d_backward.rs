@@ -34,8 +34,8 @@ pub use work::{ShareRange, Work};
 /// Channels whose sum is one term of a gradient of the grid.
 pub const CHANNEL_BLOCK: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// Points that the kernels work on together.
-const CHUNK: usize = 64;
+/// Points that the kernels work on together, with channels side by side.
+pub const CHUNK: usize = 64;
 
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@ impl<A: Real> Sixteen<'_, '_, A> {
         let tile = tile.as_chunks::<GROUP>().0.chunks(groups.max(1));
         let points = sums_x.iter_mut().zip(sums_y).zip(tile).take(cells.count);
         for (k, ((sum_x, sum_y), go)) in points.enumerate() {
+            // Before the first pixel is found: to hold that over a call takes a tenth longer.
             if !all && !bicubic.reaches(cells, k, window) {
                 continue;
             }

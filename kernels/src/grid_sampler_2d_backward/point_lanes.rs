@@ -17,7 +17,7 @@ use super::scatter::{Scatter, Steps};
 use super::squares;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Cache, Isa, Real, Vector};
+use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
 
 /// Points of a run; a whole number of vectors at every level.
 const RUN: usize = 64;
@@ -93,9 +93,14 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
         let Some(kept) = self.kept.take() else { return true };
         let zero = splat(isa, T::Acc::default());
         let mut defect = zero;
+        let read = size_of_val(self.grid.data).saturating_add(size_of_val(self.grad_output.data));
+        let far = read > CACHED / 2;
         for first in self.points.clone().step_by(RUN) {
             let count = self.points.end.wrapping_sub(first).min(RUN);
             load_pairs(isa, &self.grid, first, count, &mut kept.pairs);
+            if far {
+                self.ask_ahead(isa, first.wrapping_add(2 * RUN));
+            }
             for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
                 defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
             }
@@ -124,6 +129,18 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
 }
 
 impl<T: Element> PointLanes<'_, '_, T> {
+    /// Asks for grid values and `grad_output` of a later run, if they lie side by side: processors that foresee streams stop at
+    /// the end of each page.
+    #[inline(always)]
+    fn ask_ahead<S: Isa>(&self, isa: S, first: usize) {
+        let at = self.grid.base.wrapping_add(first.wrapping_mul(2));
+        prefetch_run(isa, Cache::Level1, self.grid.data, at, 2 * RUN);
+        for c in 0..self.channels {
+            let at = self.grad_output.base.wrapping_add(first).wrapping_add(c.wrapping_mul(self.grad_output.channel));
+            prefetch_run(isa, Cache::Level1, self.grad_output.data, at, RUN);
+        }
+    }
+
     /// Whether a channel of `input_grad` is added to.
     #[inline(always)]
     fn adds(&self, c: usize) -> bool {

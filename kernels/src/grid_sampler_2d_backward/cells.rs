@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{self, Interpolation, Problem};
 
-use super::coordinates::{Axis, Position, somewhere, splat};
+use super::coordinates::{Axis, somewhere, splat};
 use super::dispatch;
 use super::planes::Planes;
 use crate::element::Element;
@@ -119,10 +119,17 @@ impl<A: Real> Axes<A> {
         cells
     }
 
-    /// Where points with these grid values lie.
+    /// As [`Axis::place`], along x and along y.
     #[inline(always)]
-    pub(crate) fn positions<S: Isa>(&self, isa: S, [x, y]: [A::V<S>; 2]) -> [Position<A::V<S>>; 2] {
-        [self.x.position(isa, x), self.y.position(isa, y)]
+    pub(crate) fn place<S: Isa, const N: usize>(
+        &self,
+        isa: S,
+        count: usize,
+        [x, y]: [&mut [A; N]; 2],
+        [multiplier_x, multiplier_y]: [&mut [A; N]; 2],
+    ) {
+        self.x.place(isa, count, x, multiplier_x);
+        self.y.place(isa, count, y, multiplier_y);
     }
 
     /// A chunk without points.
@@ -153,9 +160,10 @@ impl<T: Element> Kernel for Find<'_, '_, T> {
         let count = if CHUNK == 1 { 1 } else { count.min(CHUNK) };
         cells.count = count;
         let mut at = [[T::Acc::default(); CHUNK]; 2];
-        load_pairs(isa, grid, first, count, &mut at);
-        for (axis, grid, cells) in [(&axes.x, &at[0], &mut cells.x), (&axes.y, &at[1], &mut cells.y)] {
-            axis.positions(isa, grid, count, cells);
+        let [x, y] = &mut at;
+        load_pairs(isa, grid, first, count, [&mut *x, &mut *y]);
+        for (axis, at, cells) in [(&axes.x, x, &mut cells.x), (&axes.y, y, &mut cells.y)] {
+            axis.cells(isa, at, count, cells);
         }
         // A point that lies nowhere along one axis has no gradient along the other, not even -0.
         let (x, y) = (&mut cells.x, &mut cells.y);
@@ -175,21 +183,27 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     grid: &Planes<&[T]>,
     first: usize,
     count: usize,
-    [x, y]: &mut [[T::Acc; N]; 2],
+    [x, y]: [&mut [T::Acc; N]; 2],
 ) {
     if VECTORS && let Some(pairs) = grid.pairs(first, count) {
         let width = lanes_of::<S, T::Acc>();
+        if let Some(pairs) = pairs.first_chunk::<N>() {
+            // The compiler sees that whole vectors follow.
+            for k in (0..N).step_by(width) {
+                let pairs = pairs.get(k & (N - width)..).unwrap_or(&[]).as_flattened();
+                let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
+                put_apart(isa, two, [&mut *x, &mut *y], k);
+            }
+            return;
+        }
         for k in (0..count).step_by(width) {
             let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
             // Where nothing is left, the end of the pairs, not `&[]`: a masked load at an address without memory is slow.
             let back = pairs.get(width.min(pairs.len())..).unwrap_or(&[]);
-            let two = [T::load(isa, pairs), T::load(isa, back)];
-            let [xs, ys] = Vector::deinterleave(isa, two);
-            put::<S, _, _>(xs, x, k);
-            put::<S, _, _>(ys, y, k);
+            put_apart(isa, [T::load(isa, pairs), T::load(isa, back)], [&mut *x, &mut *y], k);
         }
     } else {
-        for (k, (x, y)) in x.iter_mut().zip(&mut *y).enumerate().take(count) {
+        for (k, (x, y)) in x.iter_mut().zip(y.iter_mut()).enumerate().take(count) {
             let offset = grid.offset(first.wrapping_add(k));
             (*x, *y) = (grid.widen(offset), grid.widen(offset.wrapping_add(grid.channel)));
         }
@@ -197,6 +211,14 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     for values in [x, y] {
         values.get_mut(count..).unwrap_or(&mut []).fill(T::Acc::NAN);
     }
+}
+
+/// Sets x and y of a vector of points from two of pairs.
+#[inline(always)]
+fn put_apart<S: Isa, A: Real, const N: usize>(isa: S, pairs: [A::V<S>; 2], [x, y]: [&mut [A; N]; 2], k: usize) {
+    let [xs, ys] = Vector::deinterleave(isa, pairs);
+    put::<S, _, _>(xs, x, k);
+    put::<S, _, _>(ys, y, k);
 }
 
 /// Reads a channel of `points`, at most `N`. Gives 0, or NaN where a value is not finite.
@@ -222,6 +244,15 @@ pub(crate) fn load_channel<S: Isa, T: Element, const N: usize>(
     }
     let at = at.wrapping_add(channel);
     let from = planes.data.get(at..at.wrapping_add(run)).unwrap_or(&[]);
+    if let Some(from) = from.first_chunk::<N>() {
+        // The compiler sees that whole vectors follow.
+        for k in (0..N).step_by(lanes_of::<S, T::Acc>()) {
+            let values = T::load(isa, from.get(k & (N - lanes_of::<S, T::Acc>())..).unwrap_or(&[]));
+            defect = defect + values * zero;
+            put::<S, _, _>(values, to, k);
+        }
+        return defect;
+    }
     for k in (0..run).step_by(lanes_of::<S, T::Acc>()) {
         let values = T::load(isa, from.get(k..).unwrap_or(&[]));
         defect = defect + values * zero;

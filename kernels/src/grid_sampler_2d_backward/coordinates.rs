@@ -20,17 +20,6 @@ pub(crate) struct Axis<A> {
     nearest: bool,
 }
 
-/// Where a vector of points lies along an axis.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Position<V> {
-    /// In pixels.
-    pub(crate) at: V,
-    /// The pixel at it or before it; for nearest the nearest one.
-    pub(crate) cell: V,
-    /// What the gradient along the axis is multiplied with.
-    pub(crate) multiplier: V,
-}
-
 /// Bicubic centres lie at least at minus this and below this.
 fn last_cell<A: Real>() -> A {
     A::from_usize(1 << 31)
@@ -64,51 +53,75 @@ impl<A: Real> Axis<A> {
         }
     }
 
-    /// Finds the cells of the first `count` points of a chunk from their grid values.
+    /// Finds the cells of the first `count` points of a chunk, whose grid values `at` has and loses.
     #[inline(always)]
-    pub(crate) fn positions<S: Isa>(&self, isa: S, grid: &Each<A>, count: usize, cells: &mut AxisCells<A>) {
-        // Not `chunks`: a zip of them divides by a length that the compiler must first see is not 0.
-        for first in (0..count).step_by(lanes_of::<S, A>()) {
-            let p = self.position(isa, lanes(isa, grid, first));
-            put::<S, _, _>(p.cell, &mut cells.cell, first);
-            put::<S, _, _>((p.cell + splat::<S, A>(isa, A::ONE)) - p.at, &mut cells.before, first);
-            put::<S, _, _>(p.at - p.cell, &mut cells.after, first);
-            put::<S, _, _>(p.multiplier, &mut cells.multiplier, first);
+    pub(crate) fn cells<S: Isa>(&self, isa: S, at: &mut Each<A>, count: usize, cells: &mut AxisCells<A>) {
+        self.place(isa, count, at, &mut cells.multiplier);
+        for k in (0..count).step_by(lanes_of::<S, A>()) {
+            let at = lanes(isa, at, k);
+            let cell = if self.nearest { nearest_even::<S, A>(isa, at) } else { at.floor() };
+            put::<S, _, _>(cell, &mut cells.cell, k);
+            put::<S, _, _>((cell + splat::<S, A>(isa, A::ONE)) - at, &mut cells.before, k);
+            put::<S, _, _>(at - cell, &mut cells.after, k);
         }
     }
 
-    /// Where the points with these grid values lie. One that mixes no pixel lies [`nowhere`],
-    /// with multiplier 0.
+    /// Turns the grid values of `count` points into where they lie, in pixels, and finds what their gradients along the axis are
+    /// multiplied with. One that mixes no pixel lies [`nowhere`], with multiplier 0. Each step goes over all points before the
+    /// next one does, so that what depends on the problem is asked once for all.
     #[inline(always)]
-    pub(crate) fn position<S: Isa>(&self, isa: S, grid: A::V<S>) -> Position<A::V<S>> {
+    pub(crate) fn place<S: Isa, const N: usize>(&self, isa: S, count: usize, at: &mut [A; N], multiplier: &mut [A; N]) {
         let (one, half, zero) = (splat(isa, A::ONE), splat(isa, A::HALF), splat(isa, A::default()));
         let (size, last) = (splat(isa, self.size), splat(isa, self.last));
-        let (at, scale) = if self.align_corners {
-            (((grid + one) * half) * last, last * half)
-        } else {
-            (((grid + one) * size - one) * half, size * half)
-        };
-        let (at, multiplier) = match self.padding {
-            None | Some(PaddingMode::Zeros) => (at, scale),
-            Some(PaddingMode::Border) => self.clip(isa, at, scale),
-            Some(PaddingMode::Reflection) => {
-                let (at, multiplier) = self.reflect(isa, at, scale);
-                self.clip(isa, at, multiplier)
+        let vectors = || (0..count).step_by(lanes_of::<S, A>());
+        let scale = if self.align_corners {
+            for k in vectors() {
+                put::<S, _, _>(((lanes(isa, at, k) + one) * half) * last, at, k);
             }
+            last * half
+        } else {
+            for k in vectors() {
+                put::<S, _, _>(((lanes(isa, at, k) + one) * size - one) * half, at, k);
+            }
+            size * half
         };
+        match self.padding {
+            None | Some(PaddingMode::Zeros) => {
+                for k in vectors() {
+                    put::<S, _, _>(scale, multiplier, k);
+                }
+            }
+            Some(PaddingMode::Border) => {
+                for k in vectors() {
+                    let (there, scale) = self.clip(isa, lanes(isa, at, k), scale);
+                    put::<S, _, _>(there, at, k);
+                    put::<S, _, _>(scale, multiplier, k);
+                }
+            }
+            Some(PaddingMode::Reflection) => {
+                for k in vectors() {
+                    let (there, scale) = self.reflect(isa, lanes(isa, at, k), scale);
+                    let (there, scale) = self.clip(isa, there, scale);
+                    put::<S, _, _>(there, at, k);
+                    put::<S, _, _>(scale, multiplier, k);
+                }
+            }
+        }
         let (low, high) = if self.padding.is_some() {
             (zero - one, size)
         } else {
             // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
             (splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>()))
         };
-        let inside = low.le(at).and(at.lt(high));
-        let at = Vector::select(inside, at, splat(isa, nowhere::<A>()));
-        let floor = at.floor();
-        if self.nearest {
-            return Position { at, cell: nearest_even::<S, A>(isa, at, floor), multiplier: zero };
+        // The nearest pixel has no gradient.
+        let has_gradient = if self.nearest { zero.lt(zero) } else { zero.eq(zero) };
+        for k in vectors() {
+            let there = lanes(isa, at, k);
+            let inside = low.le(there).and(there.lt(high));
+            put::<S, _, _>(Vector::select(inside, there, splat(isa, nowhere::<A>())), at, k);
+            let scale = lanes(isa, multiplier, k);
+            put::<S, _, _>(inside.and(has_gradient).and(scale), multiplier, k);
         }
-        Position { at, cell: floor, multiplier: Vector::select(inside, multiplier, zero) }
     }
 
     /// To the image; nothing changes with a point on its border or beyond it.
@@ -189,10 +202,10 @@ fn remainder<A: Real>(mut number: A, by: A) -> A {
     number
 }
 
-/// `at` rounded to an integer, ties to even, where `floor` is the one below it.
+/// `at` rounded to an integer, ties to even.
 #[inline(always)]
-fn nearest_even<S: Isa, A: Real>(isa: S, at: A::V<S>, floor: A::V<S>) -> A::V<S> {
-    let (half, one) = (splat(isa, A::HALF), splat(isa, A::ONE));
+pub(crate) fn nearest_even<S: Isa, A: Real>(isa: S, at: A::V<S>) -> A::V<S> {
+    let (half, one, floor) = (splat(isa, A::HALF), splat(isa, A::ONE), at.floor());
     let next = floor + one;
     let rest = at - floor;
     let half_floor = floor * half;

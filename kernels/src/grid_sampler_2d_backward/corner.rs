@@ -5,19 +5,19 @@
 //! are the point's. So every point reads four pixels and adds to four without a branch. Where all points of a run lie inside, all
 //! pixels are theirs, and nothing of that is computed.
 
-use super::cells::{Axes, lanes, put};
-use super::coordinates::{Position, somewhere, splat};
+use super::cells::{lanes, put};
+use super::coordinates::{somewhere, splat};
 use crate::simd::{Isa, Real, Vector};
 
 /// Where the points of a run lie along an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places<A, const N: usize> {
     /// In pixels.
-    at: [A; N],
+    pub(crate) at: [A; N],
     /// The pixel at it or before it.
     cell: [A; N],
     /// What the gradient along the axis is multiplied with.
-    multiplier: [A; N],
+    pub(crate) multiplier: [A; N],
 }
 
 /// The first of the two neighbours on an axis of `size` pixels, and a mask of where it is not the cell.
@@ -34,30 +34,21 @@ impl<A: Real, const N: usize> Places<A, N> {
         let zeros = [A::default(); N];
         Self { at: zeros, cell: zeros, multiplier: zeros }
     }
-
-    #[inline(always)]
-    fn put<S: Isa>(&mut self, k: usize, position: &Position<A::V<S>>) {
-        put::<S, _, _>(position.at, &mut self.at, k);
-        put::<S, _, _>(position.cell, &mut self.cell, k);
-        put::<S, _, _>(position.multiplier, &mut self.multiplier, k);
-    }
 }
 
-/// Finds where points `k..` of a run with these grid values lie in an image of that height and width, both at least 2. Gives the
-/// numbers of their corners, and a mask of those that the image has not all four pixels of.
+/// Finds the corners of points `k..` of a run, whose places lack cells, in an image of that height and width, both at least 2. Gives
+/// their numbers, and a mask of those that the image has not all four pixels of.
 #[inline(always)]
 pub(crate) fn locate<S: Isa, A: Real, const N: usize>(
     isa: S,
-    axes: &Axes<A>,
-    grid: [A::V<S>; 2],
     [height, width]: [usize; 2],
-    [to_x, to_y]: &mut [Places<A, N>; 2],
+    [x, y]: &mut [Places<A, N>; 2],
     k: usize,
 ) -> (A::V<S>, A::V<S>) {
-    let [x, y] = axes.positions(isa, grid);
-    to_x.put(k, &x);
-    to_y.put(k, &y);
-    let ((x, no_x), (y, no_y)) = (neighbour::<S, A>(isa, x.cell, width), neighbour::<S, A>(isa, y.cell, height));
+    let (cell_x, cell_y) = (lanes(isa, &x.at, k).floor(), lanes(isa, &y.at, k).floor());
+    put::<S, _, _>(cell_x, &mut x.cell, k);
+    put::<S, _, _>(cell_y, &mut y.cell, k);
+    let ((x, no_x), (y, no_y)) = (neighbour::<S, A>(isa, cell_x, width), neighbour::<S, A>(isa, cell_y, height));
     (number::<S, A>(isa, y, x, width), no_x.or(no_y))
 }
 

@@ -73,6 +73,15 @@ pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
     let width = lanes_of::<S, T::Acc>();
     let zero = T::narrow(T::Acc::default());
     if VECTORS && let Some(pairs) = out.pairs_mut(at, count) {
+        if let Some(pairs) = pairs.first_chunk_mut::<N>() {
+            for k in (0..N).step_by(width) {
+                let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
+                let pairs = pairs.get_mut(k & (N - width)..).unwrap_or(&mut []).as_flattened_mut();
+                T::store(isa, front, pairs);
+                T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
+            }
+            return;
+        }
         for k in (0..count).step_by(width) {
             let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
             let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();

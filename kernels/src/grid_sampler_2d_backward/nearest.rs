@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
-use super::coordinates::splat;
+use super::coordinates::{nearest_even, splat};
 use super::corner::number;
 use super::planes::Planes;
 use super::point_lanes::Packed;
@@ -47,12 +47,13 @@ impl<A: Real> Part<A> {
         points: Range<usize>,
     ) {
         let zero = splat(isa, A::default());
-        let (mut pairs, mut beyond) = ([[A::default(); PART]; 2], zero);
-        load_pairs(isa, grid, points.start, points.len(), &mut pairs);
+        let ([mut x, mut y], mut beyond) = ([[A::default(); PART]; 2], zero);
+        load_pairs(isa, grid, points.start, points.len(), [&mut x, &mut y]);
+        axes.place(isa, PART, [&mut x, &mut y], [&mut [A::default(); PART], &mut [A::default(); PART]]);
         for k in (0..PART).step_by(lanes_of::<S, A>()) {
-            let [x, y] = axes.positions(isa, [lanes(isa, &pairs[0], k), lanes(isa, &pairs[1], k)]);
-            let (in_width, in_height) = (within::<S, A>(isa, x.cell, width), within::<S, A>(isa, y.cell, height));
-            let at = number::<S, A>(isa, in_height.and(y.cell), in_width.and(x.cell), width);
+            let (x, y) = (nearest_even::<S, A>(isa, lanes(isa, &x, k)), nearest_even::<S, A>(isa, lanes(isa, &y, k)));
+            let (in_width, in_height) = (within::<S, A>(isa, x, width), within::<S, A>(isa, y, height));
+            let at = number::<S, A>(isa, in_height.and(y), in_width.and(x), width);
             at.store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
             let there = in_width.and(in_height);
             put::<S, _, _>(there, &mut self.there, k);
@@ -134,31 +135,6 @@ fn within<S: Isa, A: Real>(isa: S, cell: A::V<S>, size: usize) -> A::V<S> {
     splat::<S, A>(isa, A::default()).le(cell).and(cell.lt(splat(isa, A::from_usize(size))))
 }
 
-/// As [`load_channel`]; faster where a whole part lies side by side.
-#[inline(always)]
-fn load<S: Isa, T: Element>(
-    isa: S,
-    planes: &Planes<&[T]>,
-    c: usize,
-    points: Range<usize>,
-    to: &mut [T::Acc; PART],
-) -> <T::Acc as Real>::V<S> {
-    let (at, run) = planes.run(&points, PART);
-    let at = at.wrapping_add(c.wrapping_mul(planes.channel));
-    let part = planes.data.get(at..at.wrapping_add(run)).filter(|_| planes.column == 1);
-    let Some(part) = part.and_then(|part| part.first_chunk::<PART>()) else {
-        return load_channel(isa, planes, c, points, to);
-    };
-    let zero = splat(isa, T::Acc::default());
-    let mut defect = zero;
-    for k in (0..PART).step_by(lanes_of::<S, T::Acc>()) {
-        let values = T::load(isa, part.get(k & (PART - lanes_of::<S, T::Acc>())..).unwrap_or(&[]));
-        defect = defect + values * zero;
-        put::<S, _, _>(values, to, k);
-    }
-    defect
-}
-
 /// Adds `grad_output` of a run of points, channels `c` on, to the pixels `at` of as many planes. Gives 0, or NaN where it is not
 /// finite.
 #[inline(always)]
@@ -181,7 +157,7 @@ fn add<S: Isa, T: Element, const C: usize>(
                 let next = from.wrapping_add(c.wrapping_add(C).wrapping_mul(grad_output.channel));
                 prefetch_run(isa, Cache::Level1, grad_output.data, next, count);
             }
-            defect = defect + load(isa, grad_output, c, points.clone(), terms);
+            defect = defect + load_channel(isa, grad_output, c, points.clone(), terms);
             part.clear_absent(isa, terms);
         }
         let count = points.len().min(PART);

@@ -58,8 +58,8 @@ pub(crate) struct Packed<D> {
 /// points do.
 #[derive(Debug)]
 pub(crate) struct Kept<A> {
-    /// Grid values, then gradients.
-    pairs: [[A; RUN]; 2],
+    /// The gradients of the points.
+    grid_grad: [[A; RUN]; 2],
     grad_output: [[A; RUN]; CHANNELS],
     places: [Places<A, RUN>; 2],
     /// The corner pixels.
@@ -74,7 +74,7 @@ impl<A: Real> Kept<A> {
     pub(crate) fn new() -> Self {
         let zeros = [A::default(); RUN];
         Self {
-            pairs: [zeros; 2],
+            grid_grad: [zeros; 2],
             grad_output: [zeros; CHANNELS],
             places: [Places::new(), Places::new()],
             at: [0; RUN],
@@ -97,7 +97,8 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
         let far = read > CACHED / 2;
         for first in self.points.clone().step_by(RUN) {
             let count = self.points.end.wrapping_sub(first).min(RUN);
-            load_pairs(isa, &self.grid, first, count, &mut kept.pairs);
+            let [x, y] = &mut kept.places;
+            load_pairs(isa, &self.grid, first, count, [&mut x.at, &mut y.at]);
             if far {
                 self.ask_ahead(isa, first.wrapping_add(2 * RUN));
             }
@@ -121,7 +122,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 run.add(isa);
             }
             if let Some(grid_grad) = self.grid_grad.as_mut() {
-                put_pairs(isa, &mut grid_grad.out, first, count, &kept.pairs);
+                put_pairs(isa, &mut grid_grad.out, first, count, &kept.grid_grad);
             }
         }
         !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
@@ -150,11 +151,11 @@ impl<T: Element> PointLanes<'_, '_, T> {
     /// Finds the corners of a run of points. Gives whether the image has all of their pixels.
     #[inline(always)]
     fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
-        let [x, y] = &kept.pairs;
         let mut outside = splat(isa, T::Acc::default());
+        let [x, y] = &mut kept.places;
+        self.axes.place(isa, count, [&mut x.at, &mut y.at], [&mut x.multiplier, &mut y.multiplier]);
         for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
-            let grid = [lanes(isa, x, k), lanes(isa, y, k)];
-            let (at, beyond) = locate(isa, &self.axes, grid, self.size, &mut kept.places, k);
+            let (at, beyond) = locate(isa, self.size, &mut kept.places, k);
             at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
             outside = outside.or(beyond);
         }
@@ -214,7 +215,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
                     squares::put_terms(isa, corner.terms(grad_output), to);
                 }
             }
-            let [x, y] = &mut kept.pairs;
+            let [x, y] = &mut kept.grid_grad;
             put::<S, _, _>(corner.multipliers[0] * (even[0] + odd[0]), x, k);
             put::<S, _, _>(corner.multipliers[1] * (even[1] + odd[1]), y, k);
         }

@@ -85,42 +85,33 @@ impl<A: Real> Axis<A> {
             }
             size * half
         };
+        let bounds = if self.padding.is_some() {
+            [zero - one, size]
+        } else {
+            // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
+            [splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>())]
+        };
+        // The nearest pixel has no gradient.
+        let scale = if self.nearest { zero } else { scale };
         match self.padding {
             None | Some(PaddingMode::Zeros) => {
                 for k in vectors() {
-                    put::<S, _, _>(scale, multiplier, k);
+                    let there = lanes(isa, at, k);
+                    keep::<S, _, _>(isa, (there, scale), bounds, [&mut *at, &mut *multiplier], k);
                 }
             }
             Some(PaddingMode::Border) => {
                 for k in vectors() {
-                    let (there, scale) = self.clip(isa, lanes(isa, at, k), scale);
-                    put::<S, _, _>(there, at, k);
-                    put::<S, _, _>(scale, multiplier, k);
+                    let there = self.clip(isa, lanes(isa, at, k), scale);
+                    keep::<S, _, _>(isa, there, bounds, [&mut *at, &mut *multiplier], k);
                 }
             }
             Some(PaddingMode::Reflection) => {
                 for k in vectors() {
                     let (there, scale) = self.reflect(isa, lanes(isa, at, k), scale);
-                    let (there, scale) = self.clip(isa, there, scale);
-                    put::<S, _, _>(there, at, k);
-                    put::<S, _, _>(scale, multiplier, k);
+                    keep::<S, _, _>(isa, self.clip(isa, there, scale), bounds, [&mut *at, &mut *multiplier], k);
                 }
             }
-        }
-        let (low, high) = if self.padding.is_some() {
-            (zero - one, size)
-        } else {
-            // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
-            (splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>()))
-        };
-        // The nearest pixel has no gradient.
-        let has_gradient = if self.nearest { zero.lt(zero) } else { zero.eq(zero) };
-        for k in vectors() {
-            let there = lanes(isa, at, k);
-            let inside = low.le(there).and(there.lt(high));
-            put::<S, _, _>(Vector::select(inside, there, splat(isa, nowhere::<A>())), at, k);
-            let scale = lanes(isa, multiplier, k);
-            put::<S, _, _>(inside.and(has_gradient).and(scale), multiplier, k);
         }
     }
 
@@ -159,6 +150,20 @@ impl<A: Real> Axis<A> {
         );
         (Vector::select(finite, there, defect), turned)
     }
+}
+
+/// Sets where points from `k` on lie and their multipliers; [`nowhere`] and 0 outside the bounds.
+#[inline(always)]
+fn keep<S: Isa, A: Real, const N: usize>(
+    isa: S,
+    (there, scale): (A::V<S>, A::V<S>),
+    [low, high]: [A::V<S>; 2],
+    [at, multiplier]: [&mut [A; N]; 2],
+    k: usize,
+) {
+    let inside = low.le(there).and(there.lt(high));
+    put::<S, _, _>(Vector::select(inside, there, splat(isa, nowhere::<A>())), at, k);
+    put::<S, _, _>(inside.and(scale), multiplier, k);
 }
 
 /// `distance` modulo `span`, exactly, and a mask of where the quotient is odd.

@@ -85,33 +85,31 @@ impl<A: Real> Axis<A> {
             }
             size * half
         };
-        let bounds = if self.padding.is_some() {
-            [zero - one, size]
-        } else {
-            // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
-            [splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>())]
-        };
         // The nearest pixel has no gradient.
         let scale = if self.nearest { zero } else { scale };
-        match self.padding {
-            None | Some(PaddingMode::Zeros) => {
-                for k in vectors() {
-                    let there = lanes(isa, at, k);
-                    keep::<S, _, _>(isa, (there, scale), bounds, [&mut *at, &mut *multiplier], k);
-                }
+        let reflects = self.padding == Some(PaddingMode::Reflection);
+        if reflects {
+            for k in vectors() {
+                let (there, scale) = self.reflect(isa, lanes(isa, at, k), scale);
+                put::<S, _, _>(there, at, k);
+                put::<S, _, _>(scale, multiplier, k);
             }
-            Some(PaddingMode::Border) => {
-                for k in vectors() {
-                    let there = self.clip(isa, lanes(isa, at, k), scale);
-                    keep::<S, _, _>(isa, there, bounds, [&mut *at, &mut *multiplier], k);
-                }
+        }
+        let clips = reflects || self.padding == Some(PaddingMode::Border);
+        let (low, high) = if self.padding.is_some() {
+            (zero - one, size)
+        } else {
+            // A bicubic centre has taps on both sides wherever it is, as far as 32-bit integers go.
+            (splat(isa, -last_cell::<A>()), splat(isa, last_cell::<A>()))
+        };
+        for k in vectors() {
+            let (mut there, mut scale) = (lanes(isa, at, k), if reflects { lanes(isa, multiplier, k) } else { scale });
+            if clips {
+                (there, scale) = self.clip(isa, there, scale);
             }
-            Some(PaddingMode::Reflection) => {
-                for k in vectors() {
-                    let (there, scale) = self.reflect(isa, lanes(isa, at, k), scale);
-                    keep::<S, _, _>(isa, self.clip(isa, there, scale), bounds, [&mut *at, &mut *multiplier], k);
-                }
-            }
+            let inside = low.le(there).and(there.lt(high));
+            put::<S, _, _>(Vector::select(inside, there, splat(isa, nowhere::<A>())), at, k);
+            put::<S, _, _>(inside.and(scale), multiplier, k);
         }
     }
 
@@ -150,20 +148,6 @@ impl<A: Real> Axis<A> {
         );
         (Vector::select(finite, there, defect), turned)
     }
-}
-
-/// Sets where points from `k` on lie and their multipliers; [`nowhere`] and 0 outside the bounds.
-#[inline(always)]
-fn keep<S: Isa, A: Real, const N: usize>(
-    isa: S,
-    (there, scale): (A::V<S>, A::V<S>),
-    [low, high]: [A::V<S>; 2],
-    [at, multiplier]: [&mut [A; N]; 2],
-    k: usize,
-) {
-    let inside = low.le(there).and(there.lt(high));
-    put::<S, _, _>(Vector::select(inside, there, splat(isa, nowhere::<A>())), at, k);
-    put::<S, _, _>(inside.and(scale), multiplier, k);
 }
 
 /// `distance` modulo `span`, exactly, and a mask of where the quotient is odd.

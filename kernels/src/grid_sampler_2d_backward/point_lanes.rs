@@ -93,6 +93,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
         let Some(kept) = self.kept.take() else { return true };
         let zero = splat(isa, T::Acc::default());
         let mut defect = zero;
+        // Half, as what is written takes as much room.
         let read = size_of_val(self.grid.data).saturating_add(size_of_val(self.grad_output.data));
         let far = read > CACHED / 2;
         for first in self.points.clone().step_by(RUN) {

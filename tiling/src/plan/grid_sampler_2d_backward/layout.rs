@@ -16,7 +16,7 @@ pub struct Scratch {
     pub input: Range<usize>,
     /// `input_grad`, staged: `[Hi * Wi, pitch]`, or the sums of a window `[channels, rows, columns]`.
     pub input_grad: Range<usize>,
-    /// A chunk of `grad_output`, staged: `[32, pitch]`.
+    /// A chunk of `grad_output`, staged: `[CHUNK, pitch]`.
     pub tile: Range<usize>,
     /// Sums of `grid_grad` over the blocks until now: `[Ho * Wo, 2]`.
     pub totals: Range<usize>,

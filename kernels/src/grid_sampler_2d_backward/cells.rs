@@ -186,21 +186,10 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     [x, y]: [&mut [T::Acc; N]; 2],
 ) {
     if VECTORS && let Some(pairs) = grid.pairs(first, count) {
-        let width = lanes_of::<S, T::Acc>();
-        if let Some(pairs) = pairs.first_chunk::<N>() {
-            // The compiler sees that whole vectors follow.
-            for k in (0..N).step_by(width) {
-                let pairs = pairs.get(k & (N - width)..).unwrap_or(&[]).as_flattened();
-                let two = [T::load(isa, pairs), T::load(isa, pairs.get(width..).unwrap_or(&[]))];
-                put_apart(isa, two, [&mut *x, &mut *y], k);
-            }
-            return;
-        }
-        for k in (0..count).step_by(width) {
-            let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
-            // Where nothing is left, the end of the pairs, not `&[]`: a masked load at an address without memory is slow.
-            let back = pairs.get(width.min(pairs.len())..).unwrap_or(&[]);
-            put_apart(isa, [T::load(isa, pairs), T::load(isa, back)], [&mut *x, &mut *y], k);
+        // Of a whole run the compiler sees the length.
+        match pairs.first_chunk::<N>() {
+            Some(pairs) => load_apart(isa, pairs, [&mut *x, &mut *y]),
+            None => load_apart(isa, pairs, [&mut *x, &mut *y]),
         }
     } else {
         for (k, (x, y)) in x.iter_mut().zip(y.iter_mut()).enumerate().take(count) {
@@ -213,12 +202,18 @@ pub(crate) fn load_pairs<S: Isa, T: Element, const N: usize>(
     }
 }
 
-/// Sets x and y of a vector of points from two of pairs.
+/// Reads x and y of pairs, at most `N`.
 #[inline(always)]
-fn put_apart<S: Isa, A: Real, const N: usize>(isa: S, pairs: [A::V<S>; 2], [x, y]: [&mut [A; N]; 2], k: usize) {
-    let [xs, ys] = Vector::deinterleave(isa, pairs);
-    put::<S, _, _>(xs, x, k);
-    put::<S, _, _>(ys, y, k);
+fn load_apart<S: Isa, T: Element, const N: usize>(isa: S, pairs: &[[T; 2]], [x, y]: [&mut [T::Acc; N]; 2]) {
+    let width = lanes_of::<S, T::Acc>();
+    for k in (0..pairs.len()).step_by(width) {
+        let pairs = pairs.get(k..).unwrap_or(&[]).as_flattened();
+        // Where nothing is left, the end of the pairs, not `&[]`: a masked load at an address without memory is slow.
+        let back = pairs.get(width.min(pairs.len())..).unwrap_or(&[]);
+        let [xs, ys] = Vector::deinterleave(isa, [T::load(isa, pairs), T::load(isa, back)]);
+        put::<S, _, _>(xs, x, k);
+        put::<S, _, _>(ys, y, k);
+    }
 }
 
 /// Reads a channel of `points`, at most `N`. Gives 0, or NaN where a value is not finite.
@@ -244,16 +239,19 @@ pub(crate) fn load_channel<S: Isa, T: Element, const N: usize>(
     }
     let at = at.wrapping_add(channel);
     let from = planes.data.get(at..at.wrapping_add(run)).unwrap_or(&[]);
-    if let Some(from) = from.first_chunk::<N>() {
-        // The compiler sees that whole vectors follow.
-        for k in (0..N).step_by(lanes_of::<S, T::Acc>()) {
-            let values = T::load(isa, from.get(k & (N - lanes_of::<S, T::Acc>())..).unwrap_or(&[]));
-            defect = defect + values * zero;
-            put::<S, _, _>(values, to, k);
-        }
-        return defect;
+    // Of a whole run the compiler sees the length.
+    match from.first_chunk::<N>() {
+        Some(from) => load_row(isa, from, to),
+        None => load_row(isa, from, to),
     }
-    for k in (0..run).step_by(lanes_of::<S, T::Acc>()) {
+}
+
+/// Reads values that lie side by side, at most `N`. Gives 0, or NaN where one is not finite.
+#[inline(always)]
+fn load_row<S: Isa, T: Element, const N: usize>(isa: S, from: &[T], to: &mut [T::Acc; N]) -> <T::Acc as Real>::V<S> {
+    let zero = splat(isa, T::Acc::default());
+    let mut defect = zero;
+    for k in (0..from.len()).step_by(lanes_of::<S, T::Acc>()) {
         let values = T::load(isa, from.get(k..).unwrap_or(&[]));
         defect = defect + values * zero;
         put::<S, _, _>(values, to, k);

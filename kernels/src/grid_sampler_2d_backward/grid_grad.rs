@@ -73,20 +73,10 @@ pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
     let width = lanes_of::<S, T::Acc>();
     let zero = T::narrow(T::Acc::default());
     if VECTORS && let Some(pairs) = out.pairs_mut(at, count) {
-        if let Some(pairs) = pairs.first_chunk_mut::<N>() {
-            for k in (0..N).step_by(width) {
-                let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
-                let pairs = pairs.get_mut(k & (N - width)..).unwrap_or(&mut []).as_flattened_mut();
-                T::store(isa, front, pairs);
-                T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
-            }
-            return;
-        }
-        for k in (0..count).step_by(width) {
-            let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
-            let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();
-            T::store(isa, front, pairs);
-            T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
+        // Of a whole run the compiler sees the length.
+        match pairs.first_chunk_mut::<N>() {
+            Some(pairs) => store_together(isa, pairs, [x, y]),
+            None => store_together(isa, pairs, [x, y]),
         }
         return;
     }
@@ -105,5 +95,17 @@ pub(crate) fn put_pairs<S: Isa, T: Element, const N: usize>(
     let [x, y] = rounded;
     for (k, (x, y)) in x.into_iter().zip(y).enumerate().take(count) {
         out.set_pair(at.wrapping_add(k), x, y);
+    }
+}
+
+/// Rounds and writes pairs of x and y, at most `N`.
+#[inline(always)]
+fn store_together<S: Isa, T: Element, const N: usize>(isa: S, pairs: &mut [[T; 2]], [x, y]: [&[T::Acc; N]; 2]) {
+    let width = lanes_of::<S, T::Acc>();
+    for k in (0..pairs.len()).step_by(width) {
+        let [front, back] = Vector::interleave(isa, [lanes(isa, x, k), lanes(isa, y, k)]);
+        let pairs = pairs.get_mut(k..).unwrap_or(&mut []).as_flattened_mut();
+        T::store(isa, front, pairs);
+        T::store(isa, back, pairs.get_mut(width..).unwrap_or(&mut []));
     }
 }

@@ -132,7 +132,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
 
 impl<T: Element> PointLanes<'_, '_, T> {
     /// Asks for grid values and `grad_output` of a later run, if they lie side by side: processors that foresee streams stop at
-    /// the end of each page.
+    /// the end of each page. By sums alone, as [`Planes::run`] divides, which takes 4 % of the time.
     #[inline(always)]
     fn ask_ahead<S: Isa>(&self, isa: S, first: usize) {
         let at = self.grid.base.wrapping_add(first.wrapping_mul(2));

@@ -104,7 +104,7 @@ impl Level {
             Kind::Baseline if VECTORS => kernel.run(Baseline),
             Kind::Scalar | Kind::Baseline => kernel.run(Scalar),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx2(isa) => isa.run(kernel),
+            Kind::Avx2(isa) => isa.call(kernel),
         }
     }
 }

@@ -10,6 +10,8 @@ use core::ops::{Add, Div, Mul, Sub};
 
 use half::{bf16, f16};
 
+use crate::level::Kernel;
+
 pub(crate) mod baseline;
 pub(crate) mod scalar;
 #[cfg(test)]
@@ -60,6 +62,11 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
 
     /// Its token.
     fn quad(self) -> Self::Quad;
+    /// Runs a kernel as a function of its own with these instructions, for what a larger function has no registers left for.
+    #[inline(never)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
     /// Asks for the cache line of `data[at]`, which is read or written soon; nothing where there is none.
     #[inline(always)]
     fn prefetch<T>(self, to: Cache, data: &[T], at: usize) {

@@ -10,6 +10,7 @@ use super::rows::{self, Runs};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Planes;
+use crate::simd::scalar::Scalar;
 use crate::simd::{CACHED, Isa};
 
 /// Rows to make, with all of `grad_output` that folds into them at hand.
@@ -63,7 +64,7 @@ impl<T: Element> Fold<'_, T> {
                     if source.rows == 1 && inner.contains(&x) {
                         let count = inner.end.wrapping_sub(x);
                         let run = |start| Runs { start, count: count.wrapping_mul(parts), pitch: 0 };
-                        rows::copy(source.data, run(source.start), dest, run(start), 1);
+                        rows::copy(Scalar, source.data, run(source.start), dest, run(start), 1);
                         x = inner.end;
                         continue;
                     }

@@ -128,7 +128,7 @@ impl Line {
     ) {
         if self.joins(source.pitch, pitch) {
             let all = Span { count: self.body.count.wrapping_mul(count), ..self.body };
-            rows::copy(source.data, source.runs(&all), dest, all.runs(pitch), 1);
+            rows::copy(isa, source.data, source.runs(&all), dest, all.runs(pitch), 1);
             return;
         }
         if self.body.count < self.len {
@@ -136,11 +136,11 @@ impl Line {
                 self.zero(dest.get_mut(start..).unwrap_or(&mut []));
             }
         }
-        rows::copy(source.data, source.runs(&self.body), dest, self.body.runs(pitch), count);
+        rows::copy(isa, source.data, source.runs(&self.body), dest, self.body.runs(pitch), count);
         for edge in self.edges.iter().flatten() {
             let (from, to) = (source.runs(edge), edge.runs(pitch));
             if edge.count == self.parts {
-                rows::copy(source.data, from, dest, to, count);
+                rows::copy(isa, source.data, from, dest, to, count);
             } else if V::<S, T>::LANES > 1 && T::IS_HALF {
                 self.across(isa, source, dest, edge, pitch, count);
             } else if self.is_real::<T>() {

@@ -4,10 +4,11 @@
 //! these positions, which costs twice the time.
 
 use crate::element::Element;
-use crate::level::VECTORS;
+use crate::level::{Kernel, VECTORS};
+use crate::simd::Isa;
 
 /// Runs of rows of more bytes are copied by a call each.
-const LONG: usize = 512;
+const LONG: usize = 4096;
 
 /// A part of a row that occurs in some rows, `pitch` apart, from `start` on.
 #[derive(Clone, Copy, Debug)]
@@ -27,25 +28,39 @@ impl Runs {
 
 /// Copies the bits of runs to runs of the same length, in `rows` rows.
 #[inline(always)]
-pub(super) fn copy<T: Element>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
+pub(super) fn copy<S: Isa, T: Element>(isa: S, source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
     let (source, dest) = (bytemuck::try_cast_slice(source), bytemuck::try_cast_slice_mut(dest));
     if let (Ok(source), Ok(dest)) = (source, dest) {
-        copy_bytes(source, from.times(size_of::<T>()), dest, to.times(size_of::<T>()), rows);
+        isa.call(Copying { source, from: from.times(size_of::<T>()), dest, to: to.times(size_of::<T>()), rows });
     }
 }
 
-#[inline(never)]
-fn copy_bytes(source: &[u8], from: Runs, dest: &mut [u8], to: Runs, rows: usize) {
-    let (mut at, mut there) = (from.start, to.start);
-    for _ in 0..rows {
-        let src = source.get(at..at.wrapping_add(from.count));
-        let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
-        if VECTORS && src.len() <= LONG {
-            copy_short(src, dst);
-        } else {
-            dst.copy_from_slice(src);
+/// Bytes to copy: the same for all types.
+struct Copying<'a> {
+    source: &'a [u8],
+    from: Runs,
+    dest: &'a mut [u8],
+    to: Runs,
+    rows: usize,
+}
+
+impl Kernel for Copying<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, _: S) {
+        let Self { source, from, dest, to, rows } = self;
+        let (mut at, mut there) = (from.start, to.start);
+        for _ in 0..rows {
+            let src = source.get(at..at.wrapping_add(from.count));
+            let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
+            if VECTORS && src.len() <= LONG {
+                copy_short(src, dst);
+            } else {
+                dst.copy_from_slice(src);
+            }
+            (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
         }
-        (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
     }
 }
 
@@ -76,17 +91,16 @@ fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
 /// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
 #[inline(always)]
 pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    // The usual paddings, 1 to 3, with their loops unrolled; complex numbers are rare.
+    // The usual paddings, 1 to 3, with their loops unrolled; for complex numbers, which are rare, 1.
     match from.count {
-        _ if P > 1 => fold_some::<T, P, 1>(source, from, dest, to, rows),
-        2 => fold_some::<T, P, 2>(source, from, dest, to, rows),
-        3 => fold_some::<T, P, 3>(source, from, dest, to, rows),
+        2 if P == 1 => fold_some::<T, P, 2>(source, from, dest, to, rows),
+        3 if P == 1 => fold_some::<T, P, 3>(source, from, dest, to, rows),
         4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
         _ => fold_some::<T, P, 1>(source, from, dest, to, rows),
     }
 }
 
-/// The same of `N` elements of one scalar, or of any run where `N` is 1.
+/// The same of `N` scalars, or of any run where `N` is 1.
 #[inline(never)]
 fn fold_some<T: Element, const P: usize, const N: usize>(
     source: &[T],

@@ -41,17 +41,13 @@ impl Avx2 {
         let saved = unsafe { _xgetbv(0) };
         (saved & XMM_YMM == XMM_YMM).then_some(Self { _proof: () })
     }
+}
 
-    /// Runs a kernel that is compiled with the features `detect` asks for.
-    #[inline(always)]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx,avx2,f16c")]
-        fn go<K: Kernel>(isa: Avx2, kernel: K) -> K::Output {
-            kernel.run(isa)
-        }
-        // SAFETY: the token proves the features.
-        unsafe { go(self, kernel) }
-    }
+/// Runs a kernel that is compiled with the features of [`Avx2`], to which `isa` is a token.
+#[target_feature(enable = "avx,avx2,f16c")]
+#[inline(never)]
+fn call<S: Isa, K: Kernel>(isa: S, kernel: K) -> K::Output {
+    kernel.run(isa)
 }
 
 /// Asks for the cache line of `data[at]`; nothing where there is none.
@@ -109,6 +105,11 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn quad(self) -> Avx2Quad {
         Avx2Quad { _proof: self }
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: there is a token.
+        unsafe { call(self, kernel) }
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {
@@ -178,6 +179,11 @@ impl Isa for Avx2Quad {
     #[inline(always)]
     fn quad(self) -> Self {
         self
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: there is a token.
+        unsafe { call(self, kernel) }
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

@@ -129,8 +129,8 @@ impl<T: Element> Kernel for Lines<'_, T> {
         let Fold { planes, run, parts, rows, columns, source, from, dest, to } = self.0;
         let line = Line::new(columns, run, parts);
         let inner = copied_only(rows, [0, rows.size]);
-        let at_once = line.rows_at_once(size_of::<T>(), from.pitch(), to.pitch());
-        let far = size_of_val(source) > CACHED && ASKED.contains(&from.pitch().wrapping_mul(size_of::<T>()));
+        let is_asked = size_of_val(source) > CACHED && ASKED.contains(&from.pitch().wrapping_mul(size_of::<T>()));
+        let at_once = line.rows_at_once::<T>(is_asked, from.pitch(), to.pitch());
         for (plane, [start, end]) in planes {
             let (from_plane, to_plane) = (from.plane(plane), to.plane(plane).wrapping_add(line.start));
             let mut row = start;
@@ -143,7 +143,7 @@ impl<T: Element> Kernel for Lines<'_, T> {
                 if inner.contains(&row) {
                     made = inner.end.min(end).wrapping_sub(row).min(at_once);
                 }
-                if far {
+                if is_asked {
                     source.ask(isa, sources.max(made));
                 }
                 match sources {

@@ -15,8 +15,14 @@ const UNROLL: usize = 4;
 /// Bytes of `grad_output` that are copied before the edges beside them are folded, so that these are found in a cache.
 const BLOCK_BYTES: usize = 8192;
 
+/// The same where `grad_output` is asked for, once a block: the memory would idle behind what is asked for at once.
+const ASKED_BLOCK_BYTES: usize = 2048;
+
 /// How far ahead `grad_output` is asked for.
-const AHEAD_BYTES: usize = 4096;
+const AHEAD_BYTES: usize = 8192;
+
+/// Rows that are copied at once at least.
+const LEAST_ROWS: usize = 4;
 
 /// Corners of rows of at most so many scalars are folded without vectors.
 const SHORT: usize = 8;
@@ -108,12 +114,14 @@ impl Line {
 
     /// How many rows to copy at once.
     #[inline(always)]
-    pub(super) fn rows_at_once(&self, size: usize, from_pitch: usize, to_pitch: usize) -> usize {
+    pub(super) fn rows_at_once<T: Element>(&self, is_asked: bool, from_pitch: usize, to_pitch: usize) -> usize {
         if self.joins(from_pitch, to_pitch) {
             return usize::MAX;
         }
-        let bytes = NonZeroUsize::new(self.body.count.wrapping_mul(size)).unwrap_or(NonZeroUsize::MIN);
-        (BLOCK_BYTES / bytes).max(MOST_LANES)
+        let bytes = NonZeroUsize::new(self.body.count.wrapping_mul(size_of::<T>())).unwrap_or(NonZeroUsize::MIN);
+        let block = if is_asked { ASKED_BLOCK_BYTES } else { BLOCK_BYTES };
+        // Edges of short elements are folded a lane for each row.
+        (block / bytes).max(if T::IS_HALF { MOST_LANES } else { LEAST_ROWS })
     }
 
     /// The runs of `count` rows, `pitch` apart, each from one row of `source`.
@@ -231,14 +239,12 @@ impl Line {
         for edge in self.edges.iter().flatten() {
             let dest = part_mut(dest, edge.to, self.parts);
             // Short types are widened a vector at a time even if few are needed: one by one takes far longer.
-            if lanes == 1 || edge.count <= SHORT && !T::IS_HALF {
-                if self.is_real::<T>() {
-                    rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest);
-                } else {
-                    rows::fold_box::<T, 2>(source.data, source.runs(edge), count, dest);
-                }
-            } else {
-                self.corner(isa, source, count, edge, dest);
+            let vectors = lanes > 1 && (edge.count > SHORT || T::IS_HALF);
+            match (vectors, self.is_real::<T>()) {
+                (false, true) => rows::fold_box::<T, 1>(source.data, source.runs(edge), count, dest),
+                (false, false) => rows::fold_box::<T, 2>(source.data, source.runs(edge), count, dest),
+                (true, true) => self.corner::<S, T, 1>(isa, source, count, edge, dest),
+                (true, false) => self.corner::<S, T, 2>(isa, source, count, edge, dest),
             }
         }
     }
@@ -249,7 +255,7 @@ impl Line {
         let (lanes, [first, columns]) = (V::<S, T>::LANES, self.columns);
         let mut sums = [T::Acc::default(); FEW_COLUMNS + MOST_LANES];
         for at in (0..columns).step_by(lanes) {
-            let [sum] = source.sums(isa, first.wrapping_add(at), count);
+            let sum = source.short_sums(isa, first.wrapping_add(at), count);
             sum.store(sums.get_mut(at..).unwrap_or(&mut []));
         }
         let from = |span: &Span| sums.get(span.from.wrapping_sub(first)..).unwrap_or(&[]);
@@ -265,22 +271,29 @@ impl Line {
         }
     }
 
-    /// Folds an edge in `count` rows to one element.
+    /// Folds an edge of elements of `P` scalars in `count` rows to one element.
     #[inline(always)]
-    fn corner<S: Isa, T: Element>(&self, isa: S, source: Source<'_, T>, count: usize, edge: &Span, dest: &mut [T]) {
-        let mut sums = [T::Acc::default(); MOST_LANES];
-        let mut columns = 0..edge.count;
-        while !columns.is_empty() {
-            let [vector] = source.sums(isa, edge.from.wrapping_add(columns.start), count);
-            let mut values = [T::Acc::default(); MOST_LANES];
-            vector.store(&mut values);
-            for (column, value) in columns.by_ref().zip(values).take(V::<S, T>::LANES) {
-                let [first, second, ..] = &mut sums;
-                let sum = if column % 2 == 1 && !self.is_real::<T>() { second } else { first };
-                *sum = if column < self.parts { value } else { *sum + value };
-            }
+    fn corner<S: Isa, T: Element, const P: usize>(
+        &self,
+        isa: S,
+        source: Source<'_, T>,
+        count: usize,
+        edge: &Span,
+        dest: &mut [T],
+    ) {
+        let mut total = [T::Acc::default(); P];
+        for at in (0..edge.count).step_by(V::<S, T>::LANES) {
+            let [vector] = source.sums(isa, edge.from.wrapping_add(at), count);
+            let mut sums = [T::Acc::default(); MOST_LANES];
+            vector.store(&mut sums);
+            let columns = edge.count.wrapping_sub(at).min(V::<S, T>::LANES);
+            add_up(&mut total, at == 0, sums.get(..columns).unwrap_or(&[]));
         }
-        T::store(isa, V::<S, T>::load(isa, &sums), dest);
+        let mut lanes = [T::Acc::default(); MOST_LANES];
+        for (lane, total) in lanes.iter_mut().zip(total) {
+            *lane = total;
+        }
+        T::store(isa, V::<S, T>::load(isa, &lanes), dest);
     }
 }
 
@@ -316,26 +329,59 @@ impl<'a, T: Element> Source<'a, T> {
     /// Sums of columns, `N` vectors of them from scalar `at` on, over the first `count` rows ascending, from the first row on.
     #[inline(always)]
     fn sums<S: Isa, const N: usize>(&self, isa: S, at: usize, count: usize) -> [V<S, T>; N] {
-        let mut sums: [V<S, T>; N] = self.load(isa, 0, at);
-        for row in 1..count {
-            for (sum, value) in sums.iter_mut().zip(self.load::<S, N>(isa, row, at)) {
-                *sum = *sum + value;
-            }
+        if let Some(sums) = self.full_sums(isa, at, count) {
+            return sums;
         }
-        sums
-    }
-
-    /// `N` vectors of a row from scalar `at` on.
-    #[inline(always)]
-    fn load<S: Isa, const N: usize>(&self, isa: S, row: usize, at: usize) -> [V<S, T>; N] {
-        let lanes = V::<S, T>::LANES;
-        let values = self.from(row, at);
-        // With its length known, each vector of it is loaded without another check.
-        let values = values.get(..N.wrapping_mul(lanes)).unwrap_or(values);
         core::array::from_fn(
             #[inline(always)]
-            |i| T::load(isa, values.get(i.wrapping_mul(lanes)..).unwrap_or(&[])),
+            |i| self.short_sums(isa, at.wrapping_add(i.wrapping_mul(V::<S, T>::LANES)), count),
         )
+    }
+
+    /// The same where each row has so many vectors: with their length known, they are loaded without a check of each.
+    #[inline(always)]
+    fn full_sums<S: Isa, const N: usize>(&self, isa: S, at: usize, count: usize) -> Option<[V<S, T>; N]> {
+        let all = V::<S, T>::LANES.wrapping_mul(N);
+        let mut rows = self.from(0, at);
+        let row = rows.get(..all)?;
+        let mut sums = core::array::from_fn(
+            #[inline(always)]
+            |i| vector::<S, T>(isa, row, i),
+        );
+        for _ in 1..count {
+            rows = rows.get(self.pitch..)?;
+            let row = rows.get(..all)?;
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = *sum + vector::<S, T>(isa, row, i);
+            }
+        }
+        Some(sums)
+    }
+
+    /// Sums of one vector of columns, of which rows at the end of the tensor may have some only.
+    #[inline(always)]
+    fn short_sums<S: Isa>(&self, isa: S, at: usize, count: usize) -> V<S, T> {
+        let mut sum = T::load(isa, self.from(0, at));
+        for row in 1..count {
+            sum = sum + T::load(isa, self.from(row, at));
+        }
+        sum
+    }
+}
+
+/// Vector `i` of a row.
+#[inline(always)]
+fn vector<S: Isa, T: Element>(isa: S, row: &[T], i: usize) -> V<S, T> {
+    T::load(isa, row.get(i.wrapping_mul(V::<S, T>::LANES)..).unwrap_or(&[]))
+}
+
+/// Adds elements to a total, which begins with the first of them.
+#[inline(always)]
+fn add_up<A: Real, const P: usize>(total: &mut [A; P], first: bool, elements: &[A]) {
+    for (i, element) in elements.as_chunks::<P>().0.iter().enumerate() {
+        for (total, value) in total.iter_mut().zip(element) {
+            *total = if first && i == 0 { *value } else { *total + *value };
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 use super::tile::{Block, Job, Windows};
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Cache, Isa, Real, Vector, line_of};
+use crate::simd::{Isa, Real, Vector, line_of};
 
 /// A vector of sums that elements of type `T` are added to.
 type Sum<T, S> = <<T as Element>::Acc as Real>::V<S>;
@@ -140,13 +140,13 @@ impl Rows {
     #[inline(always)]
     fn add<S: Isa, T: Element>(self, isa: S, data: &[T], span: Span<Sum<T, S>>, sums: &mut [T::Acc]) {
         let Self { count, mut from, steps, next_tap, mut to, pitch } = self;
-        let line = line_of::<T>();
+        let (line, cache) = (line_of::<T>(), isa.level2());
         let (mut ahead, mut behind) = (from.wrapping_add(next_tap), 0usize);
         for _ in 0..count {
             // The next tap's rows: taps lie far apart, and the processor's own prefetching loses the trail at each.
             behind = behind.wrapping_add(steps[0]);
             while behind >= line {
-                isa.prefetch(Cache::Level2, data, ahead);
+                isa.prefetch(cache, data, ahead);
                 ahead = ahead.wrapping_add(line);
                 behind -= line;
             }

@@ -24,7 +24,7 @@ use self::sums::{one_by_one, weaves};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -147,7 +147,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                 above.find(g, &offsets, ahead, start, y);
                 if let Ahead::Plane { distance, part } = ahead {
                     let next = start.wrapping_add(distance).wrapping_add(y.wrapping_mul(part));
-                    prefetch_run(isa, Cache::Level2, data, next, part);
+                    ask(isa, data, next, part);
                 }
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 if above.within(reads, data.len()) {
@@ -162,4 +162,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             }
         }
     }
+}
+
+/// Asks for a run of windows. By itself: the loop over rows has no register for it.
+#[inline(never)]
+fn ask<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
+    prefetch_run(isa, isa.level2(), data, from, count);
 }

@@ -21,7 +21,8 @@ use crate::level::Kernel;
 /// Proof that AVX, AVX2 and F16C can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2 {
-    _proof: (),
+    /// By vendor: [`Isa::level2`].
+    level2: Cache,
 }
 
 impl Avx2 {
@@ -32,14 +33,18 @@ impl Avx2 {
         const F16C_AVX_OSXSAVE: u32 = 1 << 29 | 1 << 28 | 1 << 27;
         const AVX2: u32 = 1 << 5;
         const XMM_YMM: u64 = 0b110;
+        // How `AuthenticAMD` begins.
+        const AMD: u32 = u32::from_le_bytes(*b"Auth");
         let has = |register: u32, bits: u32| register & bits == bits;
 
-        if __cpuid(0).eax < 7 || !has(__cpuid(1).ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
+        let vendor = __cpuid(0);
+        if vendor.eax < 7 || !has(__cpuid(1).ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
             return None;
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
-        (saved & XMM_YMM == XMM_YMM).then_some(Self { _proof: () })
+        let level2 = if vendor.ebx == AMD { Cache::Level1 } else { Cache::Level2 };
+        (saved & XMM_YMM == XMM_YMM).then_some(Self { level2 })
     }
 }
 
@@ -104,12 +109,16 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     fn quad(self) -> Avx2Quad {
-        Avx2Quad { _proof: self }
+        Avx2Quad { avx2: self }
     }
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
         // SAFETY: there is a token.
         unsafe { call(self, kernel) }
+    }
+    #[inline(always)]
+    fn level2(self) -> Cache {
+        self.level2
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {
@@ -168,7 +177,7 @@ impl Isa for Avx2 {
 /// The vectors of [`Baseline`] where the processor has the instructions of [`Avx2`], which convert f16.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2Quad {
-    _proof: Avx2,
+    avx2: Avx2,
 }
 
 impl Isa for Avx2Quad {
@@ -184,6 +193,10 @@ impl Isa for Avx2Quad {
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
         // SAFETY: there is a token.
         unsafe { call(self, kernel) }
+    }
+    #[inline(always)]
+    fn level2(self) -> Cache {
+        self.avx2.level2
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

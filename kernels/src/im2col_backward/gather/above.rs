@@ -8,6 +8,9 @@ use super::{NEAR, PLANE, TAPS};
 const AHEAD: usize = 1024;
 /// Taps that need no asking.
 const FEW: usize = 4;
+/// Bytes of all that is read and written up to which a last cache has most of it, so that to ask for it row by row takes longer
+/// than to wait. Halves, which are asked for in passing, are asked for beyond [`NEAR`].
+const FAR: usize = 2 * NEAR;
 
 /// By how many rows of windows, and of cells beyond them, each kernel row is below the first one. So a row of cells takes one
 /// division, not one for each of them.
@@ -59,7 +62,7 @@ impl Ahead {
         if plane.saturating_mul(size) <= PLANE {
             return Self::Plane { distance: plane, part: plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) };
         }
-        if taps <= FEW {
+        if taps <= FEW || size > 2 && bytes <= FAR {
             return Self::Nothing;
         }
         let rows = AHEAD.checked_div(lw.wrapping_mul(size)).unwrap_or(0).wrapping_add(1).min(lh);

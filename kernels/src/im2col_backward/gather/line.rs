@@ -148,23 +148,51 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     ) -> [[V<S, T>; N]; CLASSES] {
         let mut found = [[Vector::splat(isa, T::Acc::default()); N]; CLASSES];
         let cell = vector.wrapping_mul(Self::LANES);
-        self.ask(isa, cell, N);
+        if T::IS_HALF {
+            // Halves take longer to widen than to wait for, and asked for in passing least.
+            for row in self.later {
+                ask(isa, Cache::Level2, self.data, row.wrapping_add(cell), self.classes, N.wrapping_mul(Self::LANES));
+            }
+        } else if !self.later.is_empty() {
+            ask_apart(isa, self.data, self.later, self.classes, [cell, N.wrapping_mul(Self::LANES)]);
+        }
         for (found, class) in found.iter_mut().zip(self.classes) {
             *found = sums::<S, T, N, FIRST, LAST, CLASSES>(isa, self.data, self.above, class.taps(), cell, end);
         }
         found
     }
+}
 
-    /// Asks for what these vectors read of later rows.
-    #[inline(always)]
-    fn ask(&self, isa: S, cell: usize, vectors: usize) {
-        for row in self.later {
-            let row = row.wrapping_add(cell);
-            for tap in self.classes.iter().flat_map(Class::taps) {
-                let cells = vectors.wrapping_mul(Self::LANES);
-                prefetch_run(isa, Cache::Level2, self.data, row.wrapping_add(tap.at), cells);
-            }
-        }
+/// Asks for what some cells of each class read of a later row.
+#[inline(always)]
+fn ask<S: Isa, T, V, const CLASSES: usize>(
+    isa: S,
+    to: Cache,
+    data: &[T],
+    row: usize,
+    classes: &[Class<V>; CLASSES],
+    cells: usize,
+) where
+    V: Vector<S>,
+{
+    for tap in classes.iter().flat_map(Class::taps) {
+        prefetch_run(isa, to, data, row.wrapping_add(tap.at), cells);
+    }
+}
+
+/// Asks for what some cells of each class read of all later rows. Apart from the sums, which need all registers.
+#[inline(never)]
+fn ask_apart<S: Isa, T, V, const CLASSES: usize>(
+    isa: S,
+    data: &[T],
+    later: &[usize],
+    classes: &[Class<V>; CLASSES],
+    [cell, cells]: [usize; 2],
+) where
+    V: Vector<S>,
+{
+    for row in later {
+        ask(isa, isa.level2(), data, row.wrapping_add(cell), classes, cells);
     }
 }
 

@@ -74,9 +74,9 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
         let _ = (to, data, at);
     }
-    /// What to ask for that is needed later than a level-1 cache keeps it. Intel's processors wait for few lines on their way to
-    /// level 1, but for many to level 2; AMD's bring them faster to level 1, which drops them to level 2 (im2col on a Xeon: 1.1-1.8
-    /// times as slow by way of level 1; on an EPYC with Zen 5: 1.05-1.3 times as fast).
+    /// What to ask for that is needed later than a level-1 cache keeps it. Processors wait for few lines on their way to level 1,
+    /// but for many to level 2 (im2col by way of level 1: on a Xeon 1.1-1.8 times as slow, on an EPYC with Zen 4 up to 3 times);
+    /// those with Zen 5 bring them faster to level 1, which drops them to level 2 (1.05-1.3 times as fast).
     #[inline(always)]
     fn level2(self) -> Cache {
         Cache::Level2

@@ -21,7 +21,7 @@ use crate::level::Kernel;
 /// Proof that AVX, AVX2 and F16C can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2 {
-    /// By vendor: [`Isa::level2`].
+    /// By processor: [`Isa::level2`].
     level2: Cache,
 }
 
@@ -33,17 +33,24 @@ impl Avx2 {
         const F16C_AVX_OSXSAVE: u32 = 1 << 29 | 1 << 28 | 1 << 27;
         const AVX2: u32 = 1 << 5;
         const XMM_YMM: u64 = 0b110;
-        // How `AuthenticAMD` begins.
+        // How `AuthenticAMD` begins, and its family 1Ah in the bits of the signature that no stepping or model changes.
         const AMD: u32 = u32::from_le_bytes(*b"Auth");
+        const FAMILY: u32 = 0x0ff0_0f00;
+        const ZEN5: u32 = 0x00b0_0f00;
         let has = |register: u32, bits: u32| register & bits == bits;
 
         let vendor = __cpuid(0);
-        if vendor.eax < 7 || !has(__cpuid(1).ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
+        if vendor.eax < 7 {
+            return None;
+        }
+        let processor = __cpuid(1);
+        if !has(processor.ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
             return None;
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
-        let level2 = if vendor.ebx == AMD { Cache::Level1 } else { Cache::Level2 };
+        let zen5 = vendor.ebx == AMD && processor.eax & FAMILY == ZEN5;
+        let level2 = if zen5 { Cache::Level1 } else { Cache::Level2 };
         (saved & XMM_YMM == XMM_YMM).then_some(Self { level2 })
     }
 }

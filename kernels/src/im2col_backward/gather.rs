@@ -9,6 +9,7 @@
 
 mod above;
 mod class;
+mod flat;
 mod line;
 mod sums;
 
@@ -19,6 +20,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 
 use self::above::{Above, Ahead, Offsets};
 use self::class::Class;
+use self::flat::Flat;
 use self::line::{Groups, Line};
 use self::sums::{one_by_one, weaves};
 use crate::element::Element;
@@ -119,6 +121,11 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             return;
         }
         let Self { geometry: g, rows, data, first, out } = self;
+        let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
+        let ahead = Ahead::new(g, size_of::<T>(), bytes);
+        if const { CLASSES == 1 } && flat::fits(g, V::<S, T>::LANES) && !matches!(ahead, Ahead::Rows { .. }) {
+            return isa.call(Flat { geometry: g, rows, data, first, out, ahead });
+        }
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
         let mut classes = [Class::<V<S, T>>::none(isa); CLASSES];
@@ -127,19 +134,16 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
-        let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
-        let (ahead, offsets) = (Ahead::new(g, size_of::<T>(), bytes), Offsets::new(g));
-        let ([gn, gr, _], [on, oc, oh, _]) = (g.grad_output_strides, g.out_strides);
-        let taps = g.kernel[0].get().wrapping_mul(g.kernel[1].get());
+        let offsets = Offsets::new(g);
+        let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
         let dense = oh == g.w && oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
         let mut above = Above::default();
         let mut row = rows.start;
         while row < rows.end {
             let plane = row.checked_div(g.h).unwrap_or(0);
-            let (n, c) = (plane.checked_div(g.c).unwrap_or(0), plane.checked_rem(g.c).unwrap_or(0));
-            let start = n.wrapping_mul(gn).wrapping_add(c.wrapping_mul(taps).wrapping_mul(gr));
-            let to = n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc)).wrapping_sub(first);
+            let [start, to] = plane_at(g, plane);
+            let to = to.wrapping_sub(first);
             let mut y = row.wrapping_sub(plane.wrapping_mul(g.h));
             let end = g.h.min(y.wrapping_add(rows.end.wrapping_sub(row)));
             row = row.wrapping_add(end.wrapping_sub(y));
@@ -162,6 +166,15 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             }
         }
     }
+}
+
+/// Where a plane begins in `grad_output` and in `out`.
+#[inline(always)]
+fn plane_at(g: &Geometry, plane: usize) -> [usize; 2] {
+    let ([gn, gr, _], [on, oc, ..]) = (g.grad_output_strides, g.out_strides);
+    let (n, c) = (plane.checked_div(g.c).unwrap_or(0), plane.checked_rem(g.c).unwrap_or(0));
+    let row = c.wrapping_mul(g.kernel[0].get()).wrapping_mul(g.kernel[1].get());
+    [n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)), n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc))]
 }
 
 /// Asks for a run of windows. By itself: the loop over rows has no register for it.

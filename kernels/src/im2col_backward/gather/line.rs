@@ -198,7 +198,7 @@ fn ask_apart<S: Isa, T, V, const CLASSES: usize>(
 
 /// Writes vectors of each class, one cell of each class in turn.
 #[inline(always)]
-fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
+pub(super) fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     isa: S,
     sums: &[[V<S, T>; N]; CLASSES],
     out: &mut [T],

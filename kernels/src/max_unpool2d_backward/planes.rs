@@ -16,6 +16,8 @@ use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 const ROUND: usize = 96;
 /// How many rows of a plane to ask ahead.
 const ROWS_AHEAD: usize = 2;
+/// How many indices to ask ahead.
+const INDICES_AHEAD: usize = 2 * ROUND;
 
 /// Tensors without gaps.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,9 @@ impl Planes {
                 bad = bad.or(Some(before.wrapping_add(at)));
             }
             ahead.ask(own);
+            if ahead.asks_for_indices {
+                prefetch_run(Baseline, Cache::Level1, indices, INDICES_AHEAD, count);
+            }
             (out, indices, left) = (rest, behind, left.wrapping_sub(count));
             if left == 0 {
                 (plane, others) = others.split_at_checked(cells).unwrap_or_default();
@@ -110,6 +115,9 @@ struct Ahead {
     at: usize,
     /// Cells to ask for in a round: none where the tensor is small or has more lines than elements are picked from it.
     count: usize,
+    /// Whether indices are asked for as well: they are read in order, but a processor loses sight of them among cells. Cells of
+    /// eight bytes take so many lines that it has no time for more.
+    asks_for_indices: bool,
 }
 
 impl Ahead {
@@ -124,6 +132,7 @@ impl Ahead {
         Self {
             at: at(element.saturating_add(row.saturating_mul(ROWS_AHEAD))),
             count: if wanted { lines.saturating_mul(line) } else { 0 },
+            asks_for_indices: wanted && size_of::<W>() < 8,
         }
     }
 

@@ -8,7 +8,7 @@ use super::coordinates::splat;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Cache, Isa, MOST_LANES, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Positions staged before the next channels are: a few lines of each plane, which memory gives faster than single ones.
 const STAGE_STEP: usize = 64;
@@ -108,7 +108,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     if ahead < pitch { (from, ahead) } else { (from.wrapping_add(count), ahead.wrapping_sub(pitch)) };
                 for channel in ahead..ahead.wrapping_add(lanes) {
                     let from = from.wrapping_add(channel.wrapping_mul(planes.channel));
-                    prefetch_run(isa, Cache::Level1, planes.data, from, count);
+                    prefetch_run(isa, isa.level2(), planes.data, from, count);
                 }
             }
             // As long as each other, so that one look at a length does for all of them.

@@ -16,6 +16,9 @@ use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 const ROUND: usize = 96;
 /// How many rows of a plane to ask ahead.
 const ROWS_AHEAD: usize = 2;
+/// Bytes beyond which lines are asked for even if there are twice as many as elements. What a large cache has a part of is had sooner
+/// without asking for so many.
+const FAR: usize = 4 * CACHED;
 /// How many indices to ask ahead.
 const INDICES_AHEAD: usize = 2 * ROUND;
 
@@ -113,7 +116,7 @@ fn pick_any<W: Pod, I: Index>(plane: &[W], indices: &[I], out: &mut [W], done: u
 /// Where to ask next.
 struct Ahead {
     at: usize,
-    /// Cells to ask for in a round: none where the tensor is small or has more lines than elements are picked from it.
+    /// Cells to ask for in a round: none where the tensor is small or has too many lines to those that elements are picked from.
     count: usize,
     /// Whether indices are asked for as well: they are read in order, but a processor loses sight of them among cells. Cells of
     /// eight bytes take so many lines that it has no time for more.
@@ -126,7 +129,8 @@ impl Ahead {
         let Planes { elements, row, cells, .. } = *planes;
         let (line, elements) = (line_of::<W>(), at_least_1(elements));
         let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
-        let wanted = size_of_val(data) > CACHED && lines <= ROUND;
+        let most = if size_of_val(data) > FAR { 2 * ROUND } else { ROUND };
+        let wanted = size_of_val(data) > CACHED && lines <= most;
         // Cells are met in the order of the elements, by and large.
         let at = |element: usize| cells.saturating_mul(element) / elements;
         Self {

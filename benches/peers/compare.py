@@ -214,11 +214,13 @@ def main():
 
 
 def processor():
-    """Its name, where the system tells."""
+    """Its name, where the system tells, and its family and model: under a hypervisor several have one name."""
     try:
         with open("/proc/cpuinfo") as file:
-            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
+            entries = [line.partition(":") for line in file.read().split("\n\n")[0].splitlines()]
+        known = {name.strip(): value.strip() for name, _, value in entries}
+        return f"{known['model name']} (family {known['cpu family']}, model {known['model']})"
+    except (OSError, KeyError):
         return platform.processor() or platform.machine()
 
 

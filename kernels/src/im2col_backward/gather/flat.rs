@@ -41,9 +41,6 @@ pub(super) fn fits(geometry: &Geometry, lanes: usize) -> bool {
 struct Tap<V> {
     /// Where the first cell of a row finds its window, counted from that of the kernel row; wraps.
     at: usize,
-    /// The columns that have one.
-    from: usize,
-    to: usize,
     /// The lanes that have one.
     mask: [V; MOST],
 }
@@ -167,7 +164,7 @@ impl<S: Isa, T: Element> Columns<S, T> {
     #[inline(always)]
     fn new(isa: S, g: &Geometry) -> Self {
         let splat = |number| V::<S, T>::splat(isa, Real::from_usize(number));
-        let none = Tap { at: 0, from: 0, to: 0, mask: [splat(0); MOST] };
+        let none = Tap { at: 0, mask: [splat(0); MOST] };
         let mut columns =
             Self { width: g.w, taps: [none; TAPS], count: 0, cells: [splat(0); MOST], reads: [isize::MAX, isize::MIN] };
         for (j, tap) in columns.taps.iter_mut().enumerate().take(g.kernel[1].get()) {
@@ -175,13 +172,11 @@ impl<S: Isa, T: Element> Columns<S, T> {
             let offset = j.wrapping_mul(g.dilation[1].get());
             let before = g.padding[1].wrapping_sub(offset);
             tap.at = j.wrapping_mul(g.grad_output_strides[1]).wrapping_add(before);
-            tap.from = offset.saturating_sub(g.padding[1]);
-            tap.to = offset.wrapping_add(g.columns[1]).saturating_sub(g.padding[1]);
             let at = tap.at.cast_signed();
             columns.reads = [columns.reads[0].min(at), columns.reads[1].max(at)];
             columns.count = columns.count.wrapping_add(1);
         }
-        // Arrays, not closures that make them: the compiler may call those without the vectors of the level.
+        // Arrays and functions, no closures: the compiler may call those without the vectors of the level.
         let (mut cells, mut places) =
             ([[T::Acc::default(); 2 * MOST_LANES]; MOST / 2], [[T::Acc::default(); 2 * MOST_LANES]; MOST / 2]);
         let (mut number, mut column) = (0usize, 0usize);
@@ -192,21 +187,19 @@ impl<S: Isa, T: Element> Columns<S, T> {
                 column = if column.wrapping_add(1) < g.w { column.wrapping_add(1) } else { 0 };
             }
         }
-        let pair = |pair: &[T::Acc; 2 * MOST_LANES]| {
-            let both = [V::<S, T>::load(isa, pair), V::<S, T>::load(isa, pair.get(Self::LANES..).unwrap_or(&[]))];
-            if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
-        };
         for (k, (numbers, places)) in cells.iter().zip(&places).enumerate() {
-            let numbers = pair(numbers);
-            let places = pair(places);
-            for (half, (numbers, places)) in numbers.into_iter().zip(places).enumerate() {
+            let pairs = Self::pair(isa, numbers).into_iter().zip(Self::pair(isa, places));
+            for (half, (numbers, places)) in pairs.enumerate() {
                 let k = k.wrapping_mul(2).wrapping_add(half);
                 if let Some(cell) = columns.cells.get_mut(k) {
                     *cell = numbers;
                 }
-                for tap in columns.taps.iter_mut().take(columns.count) {
+                for (j, tap) in columns.taps.iter_mut().enumerate().take(columns.count) {
+                    let offset = j.wrapping_mul(g.dilation[1].get());
+                    let from = offset.saturating_sub(g.padding[1]);
+                    let to = offset.wrapping_add(g.columns[1]).saturating_sub(g.padding[1]);
                     if let Some(mask) = tap.mask.get_mut(k) {
-                        *mask = splat(tap.from).le(places).and(places.lt(splat(tap.to)));
+                        *mask = splat(from).le(places).and(places.lt(splat(to)));
                     }
                 }
             }
@@ -214,45 +207,65 @@ impl<S: Isa, T: Element> Columns<S, T> {
         columns
     }
 
+    /// Two vectors of numbers, as two vectors of cells hold them.
+    #[inline(always)]
+    fn pair(isa: S, numbers: &[T::Acc; 2 * MOST_LANES]) -> [V<S, T>; 2] {
+        let both = [V::<S, T>::load(isa, numbers), V::<S, T>::load(isa, numbers.get(Self::LANES..).unwrap_or(&[]))];
+        if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
+    }
+
     /// Writes the sums of a block's cells, and behind them up to some vectors of anything, as far as `out` goes.
     #[inline(always)]
     fn sum(&self, isa: S, data: &[T], block: &Block, cells: usize, out: &mut [T]) {
-        let vectors = cells.div_ceil(Self::LANES);
-        match (vectors, block.mixed) {
-            (0..=2, _) => self.some::<2, true>(isa, data, block, cells, out),
-            (3..=4, _) => self.some::<4, true>(isa, data, block, cells, out),
-            (5..=7, true) if const { !Self::WOVEN } => self.some::<7, true>(isa, data, block, cells, out),
-            (5..=7, false) if const { !Self::WOVEN } => self.some::<7, false>(isa, data, block, cells, out),
-            (_, true) => self.some::<MOST, true>(isa, data, block, cells, out),
-            (_, false) => self.some::<MOST, false>(isa, data, block, cells, out),
+        match (cells.div_ceil(Self::LANES), block.mixed) {
+            _ if !self.reads_within(block, data.len()) => self.some::<MOST, true, true>(isa, data, block, out),
+            (0..=2, _) => self.some::<2, true, false>(isa, data, block, out),
+            (3..=4, _) => self.some::<4, true, false>(isa, data, block, out),
+            (5..=7, true) if const { !Self::WOVEN } => self.some::<7, true, false>(isa, data, block, out),
+            (5..=7, false) if const { !Self::WOVEN } => self.some::<7, false, false>(isa, data, block, out),
+            (_, true) => self.some::<MOST, true, false>(isa, data, block, out),
+            (_, false) => self.some::<MOST, false, false>(isa, data, block, out),
         }
     }
 
+    /// Whether all that as many vectors as there are at most read is in data of a length.
     #[inline(always)]
-    fn some<const N: usize, const MIXED: bool>(&self, isa: S, data: &[T], block: &Block, cells: usize, out: &mut [T]) {
-        let read = N.wrapping_mul(Self::LANES);
-        let [first, last] = block.ends;
-        let [from, to] = self.reads;
+    fn reads_within(&self, block: &Block, length: usize) -> bool {
+        let ([first, last], [from, to]) = (block.ends, self.reads);
         // A place in front of the data is a huge number.
-        let begin = first.checked_add_signed(from);
-        let end = last.checked_add_signed(to).and_then(|at| at.checked_add(read));
-        if begin.is_none() || end.is_none_or(|end| end > data.len()) {
-            return self.one_by_one(data, block, out.get_mut(..cells).unwrap_or_default());
-        }
-        let sums = [self.sums::<N, MIXED>(isa, data, block)];
-        if let Some(out) = out.get_mut(..read) {
+        let end = last.checked_add_signed(to).and_then(|at| at.checked_add(MOST * Self::LANES));
+        first.checked_add_signed(from).is_some() && end.is_some_and(|end| end <= length)
+    }
+
+    #[inline(always)]
+    fn some<const N: usize, const MIXED: bool, const BEYOND: bool>(
+        &self,
+        isa: S,
+        data: &[T],
+        block: &Block,
+        out: &mut [T],
+    ) {
+        let sums = [self.sums::<N, MIXED, BEYOND>(isa, data, block)];
+        let written = N.wrapping_mul(Self::LANES);
+        if let Some(out) = out.get_mut(..written) {
             return write(isa, &sums, out);
         }
         let mut aside = [T::zeroed(); MOST_LANES * MOST];
-        write(isa, &sums, aside.get_mut(..read).unwrap_or_default());
+        write(isa, &sums, aside.get_mut(..written).unwrap_or_default());
         for (cell, aside) in out.iter_mut().zip(aside) {
             *cell = aside;
         }
     }
 
-    /// The sums of `N` vectors of cells, which not all of the kernel rows reach where these are `MIXED`.
+    /// The sums of `N` vectors of cells, which not all of the kernel rows reach where these are `MIXED`. Some of what vectors would
+    /// read may lie `BEYOND` the data.
     #[inline(always)]
-    fn sums<const N: usize, const MIXED: bool>(&self, isa: S, data: &[T], block: &Block) -> [V<S, T>; N] {
+    fn sums<const N: usize, const MIXED: bool, const BEYOND: bool>(
+        &self,
+        isa: S,
+        data: &[T],
+        block: &Block,
+    ) -> [V<S, T>; N] {
         let zero = V::<S, T>::splat(isa, T::Acc::default());
         let mut sums = [zero; N];
         let [mut later, each] = block.later;
@@ -269,8 +282,14 @@ impl<S: Isa, T: Element> Columns<S, T> {
                 }
             }
             for tap in self.taps.iter().take(self.count) {
+                let (mut at, mut data, mut aside) =
+                    (row.at.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
+                if BEYOND {
+                    copy_what_is_there(data, at, &mut aside);
+                    (at, data) = (0, &aside);
+                }
                 // All of them are there. Two ways out, as the compiler makes more of two checks with one.
-                let Some(windows) = data.get(row.at.wrapping_add(tap.at)..) else { break };
+                let Some(windows) = data.get(at..) else { break };
                 let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
                 let masked = |term: V<S, T>, k: usize| {
                     let term = tap.mask.get(k).map_or(term, |mask| term.and(*mask));
@@ -292,26 +311,15 @@ impl<S: Isa, T: Element> Columns<S, T> {
         }
         sums
     }
+}
 
-    /// The sums of a block, cell by cell: where vectors would reach beyond the data.
-    #[cold]
-    #[inline(never)]
-    fn one_by_one(&self, data: &[T], block: &Block, out: &mut [T]) {
-        let (mut row, mut column) = (0usize, 0usize);
-        for (k, cell) in out.iter_mut().enumerate() {
-            let mut sum = T::Acc::default();
-            for kernel_row in block.reaching().iter().filter(|reaching| (reaching.from..reaching.to).contains(&row)) {
-                let taps = self.taps.iter().take(self.count);
-                for tap in taps.filter(|tap| (tap.from..tap.to).contains(&column)) {
-                    let window = data.get(kernel_row.at.wrapping_add(tap.at).wrapping_add(k));
-                    sum = sum + window.map_or(T::Acc::default(), |v| v.widen());
-                }
-            }
-            *cell = T::narrow(sum);
-            column = column.wrapping_add(1);
-            if column >= self.width {
-                (row, column) = (row.wrapping_add(1), 0);
-            }
-        }
+/// Copies the elements from `data[at]` on; those in front of the data, where `at` has wrapped, and behind it stay as they are.
+#[cold]
+#[inline(never)]
+fn copy_what_is_there<T: Copy>(data: &[T], at: usize, to: &mut [T]) {
+    let (in_front, at) = if at > isize::MAX as usize { (at.wrapping_neg(), 0) } else { (0, at) };
+    let (to, from) = (to.get_mut(in_front..).unwrap_or_default(), data.get(at..).unwrap_or(&[]));
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
     }
 }

@@ -129,13 +129,13 @@ one thread over that with two, geometric mean of the cases above a millisecond.
 
 The time of the best loop that reads the inputs once and writes the outputs once, over ours, one thread: both in turn on the same buffers,
 so in a cache if these fit one. Worst case and geometric mean, by the smallest cache that holds all tensors; the last one is shared with
-whatever else runs. Caches of this machine: {", ".join(f"level {level} {size >> 10}K" for level, size in caches())}.
+whatever else runs. Caches of this machine: {", ".join(f"level {level} {size >> 10}K" for level, size in caches()) or "unknown"}.
 
 {bounds(rows)}
 
 Beyond the caches memory decides. Within them instructions do: an element of max unpooling takes the loads of its index and of its cell, a
 comparison and a store, however few bytes it has; a term of im2col in F16 or BF16 is widened first; a row of a small padded plane has an
-end on either side that is summed by itself. The cases in level 2 are planes of 7x7 alone, which take less time than the call does.
+end on either side that is summed by itself. Planes of 7x7 alone take less time than the call does.
 
 ## Calls with nothing to compute
 

@@ -10,7 +10,7 @@ use core::ops::Range;
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::above::Ahead;
-use super::line::write;
+use super::line::write_what_fits;
 use super::sums::weaves;
 use super::{MOST, TAPS, V, plane_at};
 use crate::element::Element;
@@ -245,16 +245,7 @@ impl<S: Isa, T: Element> Columns<S, T> {
         block: &Block,
         out: &mut [T],
     ) {
-        let sums = [self.sums::<N, MIXED, BEYOND>(isa, data, block)];
-        let written = N.wrapping_mul(Self::LANES);
-        if let Some(out) = out.get_mut(..written) {
-            return write(isa, &sums, out);
-        }
-        let mut aside = [T::zeroed(); MOST_LANES * MOST];
-        write(isa, &sums, aside.get_mut(..written).unwrap_or_default());
-        for (cell, aside) in out.iter_mut().zip(aside) {
-            *cell = aside;
-        }
+        write_what_fits(isa, &[self.sums::<N, MIXED, BEYOND>(isa, data, block)], out);
     }
 
     /// The sums of `N` vectors of cells, which not all of the kernel rows reach where these are `MIXED`. Some of what vectors would

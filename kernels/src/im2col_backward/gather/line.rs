@@ -7,7 +7,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 
 use super::class::Class;
 use super::sums::{sums, weaves};
-use super::{MASKED, MOST, STRIDE, UNROLL, V};
+use super::{MASKED, MOST, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
@@ -120,14 +120,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     ) {
         let found = self.sums::<N, FIRST, LAST>(isa, vector, end);
         let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..).unwrap_or_default();
-        if let Some(out) = out.get_mut(..N.wrapping_mul(Self::ELEMENTS)) {
-            return write(isa, &found, out);
-        }
-        let mut aside = [T::zeroed(); MOST_LANES * STRIDE * MOST];
-        write(isa, &found, aside.get_mut(..N.wrapping_mul(Self::ELEMENTS)).unwrap_or_default());
-        for (cell, aside) in out.iter_mut().zip(aside) {
-            *cell = aside;
-        }
+        write_what_fits(isa, &found, out);
     }
 
     /// Vectors in between, which all taps reach.
@@ -196,9 +189,28 @@ fn ask_apart<S: Isa, T, V, const CLASSES: usize>(
     }
 }
 
+/// As [`write`], as far as `out` goes.
+#[inline(always)]
+pub(super) fn write_what_fits<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
+    isa: S,
+    sums: &[[V<S, T>; N]; CLASSES],
+    out: &mut [T],
+) {
+    let written = V::<S, T>::LANES.wrapping_mul(CLASSES).wrapping_mul(N);
+    if let Some(out) = out.get_mut(..written) {
+        return write(isa, sums, out);
+    }
+    let mut aside = [[T::zeroed(); MOST_LANES * MOST]; CLASSES];
+    let aside = aside.as_flattened_mut();
+    write(isa, sums, aside.get_mut(..written).unwrap_or_default());
+    for (cell, aside) in out.iter_mut().zip(aside) {
+        *cell = *aside;
+    }
+}
+
 /// Writes vectors of each class, one cell of each class in turn.
 #[inline(always)]
-pub(super) fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
+fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     isa: S,
     sums: &[[V<S, T>; N]; CLASSES],
     out: &mut [T],

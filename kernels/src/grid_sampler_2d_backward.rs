@@ -15,6 +15,7 @@ mod columns;
 mod coordinates;
 mod corner;
 mod direct;
+mod follow;
 mod gradient;
 mod grid_grad;
 mod nearest;

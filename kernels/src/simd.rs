@@ -141,6 +141,9 @@ pub(crate) trait Vector<S: Isa>:
     /// Whether any lane of a mask is set.
     fn any(mask: Self) -> bool;
 
+    /// A bit for each lane of a mask, the first one lowest.
+    fn bits(mask: Self) -> u32;
+
     /// Transposes a square of `LANES` vectors: calls `row(i)` for each, then `column(j, v)` where lane `i` of `v` is lane `j` of
     /// row `i`.
     fn transpose(row: impl FnMut(usize) -> Self, column: impl FnMut(usize, Self));
@@ -168,6 +171,14 @@ pub(crate) trait Vector<S: Isa>:
             *pair = [even, odd];
         }
         [Self::load(isa, &all), Self::load(isa, all.get(Self::LANES..).unwrap_or(&[]))]
+    }
+    /// The last lane of `before`, and then all lanes of `here` but the last.
+    #[inline(always)]
+    fn behind(isa: S, [before, here]: [Self; 2]) -> Self {
+        let mut both = [Self::Elem::default(); 16];
+        before.store(&mut both);
+        here.store(both.get_mut(Self::LANES..).unwrap_or(&mut []));
+        Self::load(isa, both.get(Self::LANES.wrapping_sub(1)..).unwrap_or(&[]))
     }
     /// Writes each lane, an integer of at least 0 that an `u32` holds, as an index, as many as `dst` has room for.
     #[inline(always)]

@@ -30,6 +30,8 @@ impl Fill {
 pub enum Coordinates {
     /// An affine warp with a little noise, as a network makes it: neighbours sample neighbours.
     Smooth,
+    /// An image moved, and turned a little or not: points in a row sample pixels in a row, with a break here and there.
+    Rows,
     /// Uniform in -1.2..1.2.
     Random,
     /// Pixel centres, half-way between them, borders, ±1, far outside, around 2^24 and 2^31, beyond, infinite, NaN.
@@ -40,7 +42,7 @@ pub enum Coordinates {
 
 impl Coordinates {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Smooth, Self::Random, Self::Extreme, Self::Collide];
+    pub const ALL: [Self; 5] = [Self::Smooth, Self::Rows, Self::Random, Self::Extreme, Self::Collide];
 }
 
 /// The indices of an unpooling.
@@ -95,6 +97,7 @@ pub fn grid(problem: &GridSampler, coordinates: Coordinates, rng: &mut Rng) -> D
     let p = problem;
     let desc = desc_of(problem.slot(Tensor::Grid));
     let warp = [rng.uniform(0.7, 1.0), rng.uniform(-0.2, 0.2), rng.uniform(-0.1, 0.1)];
+    let turn = rng.pick(&[0.0, 0.02, 0.07]);
     let place = [rng.uniform(-0.9, 0.9), rng.uniform(-0.9, 0.9)];
     Data::from_fn(desc, |i| {
         let (axis, w, h) = (i % 2, i / 2 % p.wo, i / 2 / p.wo % p.ho);
@@ -106,6 +109,11 @@ pub fn grid(problem: &GridSampler, coordinates: Coordinates, rng: &mut Rng) -> D
                 let noise = rng.uniform(-0.5, 0.5) / size as f64;
                 warp[0] * along + warp[1] * across + warp[2] + noise
             }
+            Coordinates::Rows => {
+                let (along, across, turn) = if axis == 0 { (w, h, -turn) } else { (h, w, turn) };
+                let off = if rng.one_in(60) { 1.0 } else { 0.0 };
+                grid_value(size, p.align_corners, along as f64 + across as f64 * turn + 3.0 * warp[2] + off)
+            }
             Coordinates::Random => rng.uniform(-1.2, 1.2),
             Coordinates::Extreme => extreme(size, p.align_corners, rng),
             Coordinates::Collide => place[axis],
@@ -113,14 +121,17 @@ pub fn grid(problem: &GridSampler, coordinates: Coordinates, rng: &mut Rng) -> D
     })
 }
 
-fn extreme(size: usize, align_corners: bool, rng: &mut Rng) -> f64 {
+/// The grid value of a position in pixels.
+fn grid_value(size: usize, align_corners: bool, at: f64) -> f64 {
     let size = size as f64;
-    // The grid value of a position in pixels.
-    let normalise = |i: f64| {
-        if align_corners && size > 1.0 { 2.0 * i / (size - 1.0) - 1.0 } else { (2.0 * i + 1.0) / size - 1.0 }
-    };
+    if align_corners && size > 1.0 { 2.0 * at / (size - 1.0) - 1.0 } else { (2.0 * at + 1.0) / size - 1.0 }
+}
+
+fn extreme(pixels: usize, align_corners: bool, rng: &mut Rng) -> f64 {
+    let size = pixels as f64;
+    let normalise = |at: f64| grid_value(pixels, align_corners, at);
     let sign = if rng.one_in(2) { -1.0 } else { 1.0 };
-    let pixel = rng.below(size as usize) as f64;
+    let pixel = rng.below(pixels) as f64;
     match rng.below(12) {
         0 | 1 => normalise(pixel),
         2 | 3 => normalise(pixel + 0.5),

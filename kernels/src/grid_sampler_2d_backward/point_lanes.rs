@@ -5,12 +5,15 @@
 //! add to their pixels is kept. Last that is added, point by point, which keeps the order of the sums. So the pixels that are read
 //! are far from those that were just written, and the processor need not wait to see whether they are the same. A pixel of a
 //! [corner](Corner) that is not the point's own gets +0, which changes no sum, because one that starts at +0 never becomes -0.
+//!
+//! Where nearly all points of a run [follow](super::follow) the one before along a row, vectors of pixels are read and added to.
 
 use core::ops::Range;
 
 use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
 use super::coordinates::splat;
-use super::corner::{Corner, Places, locate};
+use super::corner::{Corner, Places, locate, locate_inside};
+use super::follow::{self, Follow, LANES};
 use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
 use super::scatter::{Scatter, Steps};
@@ -23,6 +26,10 @@ use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
 const RUN: usize = 64;
 /// Most channels.
 pub(super) const CHANNELS: usize = 4;
+/// Most points of a run that need not follow the one before for the others to be worth [vectors](super::follow), of one channel and
+/// of more: behind each, pixels are read that were just stored in other pieces, which takes longer than to add one by one.
+const BREAKS: u32 = 16;
+const BREAKS_IN_PLANES: u32 = 4;
 
 /// Some points of an image of a few channels, bilinear.
 #[derive(Debug)]
@@ -55,15 +62,20 @@ pub(crate) struct Packed<D> {
 }
 
 /// What is kept of a run of points. What an earlier run left does not matter, so images share it: to make it takes as long as some
-/// points do.
+/// points do. No vector of it lies in two cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Kept<A> {
     /// The gradients of the points.
-    grid_grad: [[A; RUN]; 2],
-    grad_output: [[A; RUN]; CHANNELS],
-    places: [Places<A, RUN>; 2],
+    pub(super) grid_grad: [[A; RUN]; 2],
+    pub(super) grad_output: [[A; RUN]; CHANNELS],
+    pub(super) places: [Places<A, RUN>; 2],
     /// The corner pixels.
     pub(super) at: [u32; RUN],
+    /// The same as numbers, behind some of an earlier run.
+    pub(super) numbers: [A; RUN + 2 * LANES],
+    /// Whether the image has all pixels of all points.
+    inside: bool,
     /// How these follow each other.
     pub(super) steps: Steps,
     /// What each channel adds to the corner, the pixel behind it, and those below the two.
@@ -78,9 +90,23 @@ impl<A: Real> Kept<A> {
             grad_output: [zeros; CHANNELS],
             places: [Places::new(), Places::new()],
             at: [0; RUN],
+            numbers: [A::default(); RUN + 2 * LANES],
+            inside: true,
             steps: Steps::Any,
             terms: [[[A::default(); 4]; RUN]; CHANNELS],
         }
+    }
+}
+
+impl<A: Real> Kept<A> {
+    /// Keeps the corners of points `k..`.
+    #[inline(always)]
+    fn put_corners<S: Isa>(&mut self, at: A::V<S>, k: usize) {
+        let k = k & (RUN - lanes_of::<S, A>());
+        if lanes_of::<S, A>() == LANES {
+            at.store(self.numbers.get_mut(k.wrapping_add(LANES)..).unwrap_or(&mut []));
+        }
+        at.store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
     }
 }
 
@@ -106,21 +132,35 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
                 defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
             }
-            if self.locate(isa, count, kept) {
-                self.compute::<S, true>(isa, count, kept);
-            } else {
-                self.compute::<S, false>(isa, count, kept);
-            }
-            if !self.input_grad.data.is_empty() {
-                let run = Scatter {
-                    planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+            let inside = self.locate(isa, count, kept);
+            if Self::follow(isa, self.channels, count, kept) {
+                isa.call(Follow {
+                    size: self.size,
+                    input: Packed { data: self.input.data, channel: self.input.channel },
+                    input_grad: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+                    channels: self.channels,
                     added: self.added.clone(),
-                    below: self.size[1],
-                    points: self.points.len(),
-                    kept: &*kept,
+                    kept: &mut *kept,
                     count,
-                };
-                run.add(isa);
+                    inside,
+                });
+            } else {
+                if inside {
+                    self.compute::<S, true>(isa, count, kept);
+                } else {
+                    self.compute::<S, false>(isa, count, kept);
+                }
+                if !self.input_grad.data.is_empty() {
+                    let run = Scatter {
+                        planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+                        added: self.added.clone(),
+                        below: self.size[1],
+                        points: self.points.len(),
+                        kept: &*kept,
+                        count,
+                    };
+                    run.add(isa);
+                }
             }
             if let Some(grid_grad) = self.grid_grad.as_mut() {
                 put_pairs(isa, &mut grid_grad.out, first, count, &kept.grid_grad);
@@ -152,13 +192,27 @@ impl<T: Element> PointLanes<'_, '_, T> {
     /// Finds the corners of a run of points. Gives whether the image has all of their pixels.
     #[inline(always)]
     fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
-        let mut outside = splat(isa, T::Acc::default());
+        let vectors = || (0..count).step_by(lanes_of::<S, T::Acc>());
         let [x, y] = &mut kept.places;
         self.axes.place(isa, count, [&mut x.at, &mut y.at], [&mut x.multiplier, &mut y.multiplier]);
-        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
-            let (at, beyond) = locate(isa, self.size, &mut kept.places, k);
-            at.store_indices(kept.at.get_mut(k..).unwrap_or(&mut []));
-            outside = outside.or(beyond);
+        // Points mostly lie where those of the run before did.
+        if kept.inside {
+            let mut outside = splat(isa, T::Acc::default());
+            for k in vectors() {
+                let (at, beyond) = locate_inside(isa, self.size, &mut kept.places, k);
+                kept.put_corners::<S>(at, k);
+                outside = outside.or(beyond);
+            }
+            kept.inside = !Vector::any(outside);
+        }
+        if !kept.inside {
+            let mut outside = splat(isa, T::Acc::default());
+            for k in vectors() {
+                let (at, beyond) = locate(isa, self.size, &mut kept.places, k);
+                kept.put_corners::<S>(at, k);
+                outside = outside.or(beyond);
+            }
+            kept.inside = !Vector::any(outside);
         }
         kept.steps = Steps::new(&kept.at);
         if self.is_far() && kept.steps != Steps::Any {
@@ -167,7 +221,20 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 self.ask(isa, at as usize);
             }
         }
-        !Vector::any(outside)
+        kept.inside
+    }
+
+    /// Whether few points of a run do not follow the one before.
+    #[inline(always)]
+    fn follow<S: Isa>(isa: S, channels: usize, count: usize, kept: &Kept<T::Acc>) -> bool {
+        if lanes_of::<S, T::Acc>() < LANES || kept.steps != Steps::Next {
+            return false;
+        }
+        let mut breaks = 0_u32;
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
+            breaks = breaks.wrapping_add(follow::broken(isa, &kept.numbers, k).count_ones());
+        }
+        breaks <= if channels == 1 { BREAKS } else { BREAKS_IN_PLANES }
     }
 
     /// Whether the planes are larger than a cache, in which two more tensors are at work.
@@ -198,8 +265,9 @@ impl<T: Element> PointLanes<'_, '_, T> {
         for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
             let corner = Corner::<S, T::Acc, INSIDE>::new(isa, &kept.places, k, self.size);
             let at = kept.at.get(k & (RUN - lanes_of::<S, T::Acc>())..).unwrap_or(&[]);
-            // Channels 0 and 2, and 1 and 3, are added first: that is how eight lanes of sums are halved.
-            let (mut even, mut odd) = ([zero; 2], [zero; 2]);
+            // Channels 0 and 2, and 1 and 3, are added first: that is how eight lanes of sums are halved. The sums take turns, which
+            // keeps them in registers.
+            let (mut these_x, mut these_y, mut others_x, mut others_y) = (zero, zero, zero, zero);
             let channels = kept.grad_output.iter().zip(&mut kept.terms).enumerate();
             for (c, (grad_output, terms)) in channels.take(self.channels) {
                 let grad_output = lanes(isa, grad_output, k);
@@ -208,8 +276,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 {
                     let pixels = Vector::squares(isa, plane, at, self.size[1]);
                     let [x, y] = corner.gradients(grad_output, pixels);
-                    let sums = if c & 1 == 0 { &mut even } else { &mut odd };
-                    *sums = [sums[0] + x, sums[1] + y];
+                    (these_x, others_x) = (others_x, these_x + x);
+                    (these_y, others_y) = (others_y, these_y + y);
                 }
                 if self.adds(c) {
                     let to = terms.get_mut(k & (RUN - lanes_of::<S, T::Acc>())..).unwrap_or(&mut []);
@@ -217,8 +285,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 }
             }
             let [x, y] = &mut kept.grid_grad;
-            put::<S, _, _>(corner.multipliers[0] * (even[0] + odd[0]), x, k);
-            put::<S, _, _>(corner.multipliers[1] * (even[1] + odd[1]), y, k);
+            put::<S, _, _>(corner.multipliers[0] * (these_x + others_x), x, k);
+            put::<S, _, _>(corner.multipliers[1] * (these_y + others_y), y, k);
         }
     }
 }

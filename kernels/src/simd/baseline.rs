@@ -77,6 +77,10 @@ impl<S: Isa<F32 = f32x4>> Vector<S> for f32x4 {
         Self::any(mask)
     }
     #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        mask.to_bitmask()
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         let [a, b, c, d] = Self::transpose([row(0), row(1), row(2), row(3)]);
         column(0, a);
@@ -142,6 +146,10 @@ impl<S: Isa<F64 = f64x2>> Vector<S> for f64x2 {
     #[inline(always)]
     fn any(mask: Self) -> bool {
         Self::any(mask)
+    }
+    #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        mask.to_bitmask()
     }
     #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {

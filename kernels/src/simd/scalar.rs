@@ -179,6 +179,10 @@ impl<T: Lane> Vector<Scalar> for One<T> {
         mask.0.is_set()
     }
     #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        u32::from(mask.0.is_set())
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         column(0, row(0));
     }

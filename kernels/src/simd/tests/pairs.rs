@@ -1,7 +1,8 @@
-//! Pairs, split into two vectors and put together again, and squares, gathered by index.
+//! Pairs, split into two vectors and put together again; vectors one lane back; masks as bits; and squares, gathered by index.
 
 use half::bf16;
 
+use super::everywhere;
 use crate::level::{Kernel, Level};
 use crate::simd::{Isa, Real, Vector};
 
@@ -76,6 +77,34 @@ impl<T: Real> Kernel for Gather<'_, T> {
     }
 }
 
+/// Gives the second of two vectors one lane back, and which of its lanes are above a bound as bits.
+struct Back<'a, T>(&'a [T; 16], T);
+
+impl<T: Real> Kernel for Back<'_, T> {
+    type Output = (Vec<T>, u32);
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let lanes = T::V::<S>::LANES;
+        let [before, here] = [T::V::<S>::load(isa, self.0), T::V::<S>::load(isa, &self.0[lanes..])];
+        let mut to = vec![T::default(); lanes];
+        Vector::behind(isa, [before, here]).store(&mut to);
+        (to, Vector::bits(T::V::<S>::splat(isa, self.1).lt(here)))
+    }
+}
+
+fn one_lane_back<T: Real>() {
+    let from = std::array::from_fn(T::from_usize);
+    for bound in 0..16 {
+        for (level, (back, bits)) in everywhere(|| Back(&from, T::from_usize(bound))) {
+            let lanes = back.len();
+            assert!(back == from[lanes - 1..2 * lanes - 1], "{level}: {back:?}");
+            let want = (0..lanes).filter(|lane| lanes + lane > bound).fold(0, |bits, lane| bits | 1 << lane);
+            assert_eq!(bits, want, "{level}: above {bound}");
+        }
+    }
+}
+
 fn splits<T: Real>() {
     let from = std::array::from_fn(T::from_usize);
     for level in Level::available() {
@@ -117,6 +146,12 @@ fn gathers<T: Real>() {
 fn pairs_split_and_join() {
     splits::<f32>();
     splits::<f64>();
+}
+
+#[test]
+fn vectors_move_back_and_masks_are_bits() {
+    one_lane_back::<f32>();
+    one_lane_back::<f64>();
 }
 
 #[test]

@@ -115,6 +115,11 @@ impl Vector<Avx2> for F32x8 {
         unsafe { _mm256_movemask_ps(mask.0) != 0 }
     }
     #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        // SAFETY: made from a token.
+        unsafe { _mm256_movemask_ps(mask.0) }.cast_unsigned()
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         let [a, b, c, d] = [row(0).0, row(1).0, row(2).0, row(3).0];
         let [e, f, g, h] = [row(4).0, row(5).0, row(6).0, row(7).0];
@@ -173,6 +178,16 @@ impl Vector<Avx2> for F32x8 {
         unsafe {
             let [low, high] = [_mm256_unpacklo_ps(even.0, odd.0), _mm256_unpackhi_ps(even.0, odd.0)];
             [Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high))]
+        }
+    }
+    #[inline(always)]
+    fn behind(_: Avx2, [before, here]: [Self; 2]) -> Self {
+        // SAFETY: there is a token.
+        unsafe {
+            // The upper half of the one and the lower of the other: shuffles stay inside of halves.
+            let middle = _mm256_permute2f128_ps::<0x21>(before.0, here.0);
+            let [middle, here] = [_mm256_castps_si256(middle), _mm256_castps_si256(here.0)];
+            Self(_mm256_castsi256_ps(_mm256_alignr_epi8::<12>(here, middle)))
         }
     }
     #[inline(always)]

@@ -114,6 +114,11 @@ impl Vector<Avx2> for F64x4 {
         unsafe { _mm256_movemask_pd(mask.0) != 0 }
     }
     #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        // SAFETY: made from a token.
+        unsafe { _mm256_movemask_pd(mask.0) }.cast_unsigned()
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         let [a, b, c, d] = [row(0).0, row(1).0, row(2).0, row(3).0];
         // SAFETY: made from a token.

@@ -288,11 +288,17 @@ fn sources<'a, T: Stored>(plan: &'a Plan, level: Level, inputs: &Inputs<'a>) -> 
 
 /// All of it, without shares where a plan needs none.
 fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outputs<'_>, workspace: &mut [u8]) {
+    let p = plan.problem();
+    let images = 0..p.n;
     let work = match plan.route() {
         Route::Zero => Work::Zero,
-        Route::Direct(_) => Work::Direct { images: 0..plan.problem().n },
+        Route::Direct(_) => Work::Direct { images },
         // Their only share writes all there is.
-        Route::PointLanes | Route::Images if plan.block_dim() == 1 => plan.work(0, 0),
+        Route::PointLanes if plan.block_dim() == 1 => {
+            let points = if p.want_grid_grad { 0..plan.points() } else { 0..0 };
+            Work::PointLanes { images, channels: 0..p.c, points }
+        }
+        Route::Images if plan.block_dim() == 1 => Work::Images { images },
         _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
     };
     T::run(Share {

@@ -18,6 +18,8 @@ use crate::simd::{CACHED, Cache, Isa, Real, Vector, line_of, prefetch_run};
 
 /// Pixels of an axis that f32 counts exactly, and one more.
 const COUNTABLE: usize = 1 << 24;
+/// Points of a chunk whose pixels are found one by one: vectors look at all of the chunk.
+const FEW: usize = 8;
 
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl<T: Element> ChannelsLast<'_, T> {
 
     /// Finds the offsets of the pixels around a chunk of points.
     fn corners(&self, cells: &Cells<T::Acc>, window: &Window, to: &mut Each<[usize; 4]>) {
-        if self.image.size.iter().all(|&size| size < COUNTABLE) {
+        if cells.count > FEW && self.image.size.iter().all(|&size| size < COUNTABLE) {
             dispatch(self.level, Corners { cells, window, to });
         } else {
             cells.corners(window, to);

@@ -158,9 +158,8 @@ impl Plan {
     }
 
     /// The copy of `grad_output` that the first phase makes, if it does.
-    pub fn stagings(&self) -> impl Iterator<Item = Staging> + use<> {
-        let (problem, Common { workspace, block_dim, .. }) = (self.problem, self.common);
-        self.copies.stagings(move |tensor| problem.slot(tensor), workspace, block_dim)
+    pub fn stagings(&self) -> impl Iterator<Item = Staging> + '_ {
+        self.copies.stagings(|tensor| self.problem.slot(tensor), &self.common.workspace, self.common.block_dim)
     }
 
     /// The same plan without a copy, for a `grad_output` that has no gaps: how the copy is computed on.

@@ -114,7 +114,7 @@ impl Copies {
     pub(super) fn stagings(
         self,
         slot: impl Fn(Tensor) -> Option<TensorSlot>,
-        workspace: Workspace,
+        workspace: &Workspace,
         cores: usize,
     ) -> impl Iterator<Item = Staging> {
         self.copied().filter_map(move |(tensor, region, _)| {
@@ -265,7 +265,7 @@ mod tests {
             let phases: Vec<_> = copies.phases(&slot, cores).collect();
             let names = ["stage_grad_output", "stage_input"];
             assert_eq!(phases, names.map(|name| Phase { name, shares }));
-            for (staging, phase) in copies.stagings(&slot, workspace, cores).zip(phases) {
+            for (staging, phase) in copies.stagings(&slot, &workspace, cores).zip(phases) {
                 assert_eq!((staging.shares, staging.plane()), (phase.shares, 42));
                 let planes: Vec<_> = (0..=cores).flat_map(|share| staging.planes(share)).collect();
                 assert_eq!(planes, (0..10).collect::<Vec<_>>());

@@ -13,9 +13,8 @@ const LARGE_PLANE: usize = 256 << 10;
 
 impl Plan {
     /// The copies of inputs that the first phases make, in their order, one a phase.
-    pub fn stagings(&self) -> impl Iterator<Item = Staging> + use<> {
-        let problem = self.problem;
-        self.copies.stagings(move |tensor| problem.slot(tensor), self.common.workspace, self.common.block_dim)
+    pub fn stagings(&self) -> impl Iterator<Item = Staging> + '_ {
+        self.copies.stagings(|tensor| self.problem.slot(tensor), &self.common.workspace, self.common.block_dim)
     }
 
     /// The same plan without copies, for inputs that are the copies: how they are computed on. Its workspace is what lies behind

@@ -37,6 +37,7 @@ impl Dims {
     ///
     /// # Errors
     /// [`TooManyDims`] beyond [`MAX_RANK`].
+    #[inline]
     pub fn new(sizes: &[usize]) -> Result<Self, TooManyDims> {
         let mut len = [0; MAX_RANK];
         let room = len.get_mut(..sizes.len()).ok_or(TooManyDims { got: sizes.len() })?;
@@ -128,6 +129,7 @@ impl TensorDesc {
     ///
     /// # Errors
     /// [`TooManyDims`] beyond [`MAX_RANK`].
+    #[inline]
     pub fn strided(dtype: Dtype, shape: &[usize], strides: &[usize]) -> Result<Self, TooManyDims> {
         Ok(Self { dtype, shape: Dims::new(shape)?, strides: Dims::new(strides)? })
     }
@@ -145,6 +147,7 @@ impl TensorDesc {
 
     /// Elements from the first to one past the last that the strides reach; `None` when that overflows `isize` bytes.
     #[must_use]
+    #[inline]
     pub fn span(&self) -> Option<usize> {
         if self.is_empty() {
             return Some(0);

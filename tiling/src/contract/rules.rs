@@ -151,11 +151,11 @@ impl<'a> Named<'a> {
     /// them merge with the one inside, so that a contiguous tensor always shows contiguous strides.
     pub(crate) fn padded(self) -> ([usize; 4], [usize; 4]) {
         let (mut shape, mut strides) = ([1; 4], [0; 4]);
-        for (to, &from) in shape.iter_mut().rev().zip(self.desc.shape.as_slice().iter().rev()) {
-            *to = from;
-        }
-        for (to, &from) in strides.iter_mut().rev().zip(self.desc.strides.as_slice().iter().rev()) {
-            *to = from;
+        // One by one: a copy of so many as there are would be a call.
+        for (i, (size, stride)) in shape.iter_mut().zip(&mut strides).enumerate() {
+            if let Some(dim) = self.rank().saturating_add(i).checked_sub(4) {
+                (*size, *stride) = (self.desc.shape.get(dim), self.desc.strides.get(dim));
+            }
         }
         let mut merging = 1usize;
         for (stride, &size) in strides.iter_mut().zip(&shape).rev() {

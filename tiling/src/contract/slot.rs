@@ -22,6 +22,7 @@ pub struct TensorSlot {
 }
 
 impl TensorSlot {
+    #[inline]
     pub(crate) fn new(tensor: Tensor, output: bool, dtype: Dtype, shape: &[usize], strides: &[usize]) -> Option<Self> {
         let desc = TensorDesc::strided(dtype, shape, strides).ok()?;
         // The check has bounded every span; were there a larger one, no buffer would be long enough.

@@ -29,12 +29,6 @@ fn neighbour<S: Isa, A: Real>(isa: S, cell: A::V<S>, size: usize) -> (A::V<S>, A
     (at, below.or(beyond))
 }
 
-/// A mask of the cells on an axis of `size` pixels that are no pixel with one behind it.
-#[inline(always)]
-fn beyond<S: Isa, A: Real>(isa: S, cell: A::V<S>, size: usize) -> A::V<S> {
-    cell.lt(splat(isa, A::default())).or(splat::<S, A>(isa, A::from_usize(size.saturating_sub(1))).le(cell))
-}
-
 impl<A: Real, const N: usize> Places<A, N> {
     pub(crate) fn new() -> Self {
         let zeros = [A::default(); N];
@@ -42,27 +36,11 @@ impl<A: Real, const N: usize> Places<A, N> {
     }
 }
 
-/// Finds the cells of points `k..` of a run, whose places lack them. Gives the numbers of their corners where they lie inside an image
-/// of that height and width, both at least 2, so that it has all four pixels, and a mask of those that do not.
+/// Finds the cells of points `k..` of a run, whose places lack them, in an image of that height and width, both at least 2. Gives the
+/// numbers of their corners, and a mask of those that the image has not all four pixels of: only of the others if they are sought
+/// `INSIDE`.
 #[inline(always)]
-pub(crate) fn locate_inside<S: Isa, A: Real, const N: usize>(
-    isa: S,
-    [height, width]: [usize; 2],
-    [x, y]: &mut [Places<A, N>; 2],
-    k: usize,
-) -> (A::V<S>, A::V<S>) {
-    let (cell_x, cell_y) = (lanes(isa, &x.at, k).floor(), lanes(isa, &y.at, k).floor());
-    put::<S, _, _>(cell_x, &mut x.cell, k);
-    put::<S, _, _>(cell_y, &mut y.cell, k);
-    (
-        number::<S, A>(isa, cell_y, cell_x, width),
-        beyond::<S, A>(isa, cell_x, width).or(beyond::<S, A>(isa, cell_y, height)),
-    )
-}
-
-/// The same, and gives the numbers of the corners wherever the points lie.
-#[inline(always)]
-pub(crate) fn locate<S: Isa, A: Real, const N: usize>(
+pub(crate) fn locate<S: Isa, A: Real, const INSIDE: bool, const N: usize>(
     isa: S,
     [height, width]: [usize; 2],
     [x, y]: &mut [Places<A, N>; 2],
@@ -72,6 +50,7 @@ pub(crate) fn locate<S: Isa, A: Real, const N: usize>(
     put::<S, _, _>(cell_x, &mut x.cell, k);
     put::<S, _, _>(cell_y, &mut y.cell, k);
     let ((x, no_x), (y, no_y)) = (neighbour::<S, A>(isa, cell_x, width), neighbour::<S, A>(isa, cell_y, height));
+    let (x, y) = if INSIDE { (cell_x, cell_y) } else { (x, y) };
     (number::<S, A>(isa, y, x, width), no_x.or(no_y))
 }
 

@@ -29,8 +29,6 @@ pub(crate) struct Follow<'a, 'b, A> {
     pub(crate) added: Range<usize>,
     pub(crate) kept: &'b mut Kept<A>,
     pub(crate) count: usize,
-    /// Whether the image has all of their pixels.
-    pub(crate) inside: bool,
 }
 
 impl<A: Real> Kernel for Follow<'_, '_, A> {
@@ -38,7 +36,7 @@ impl<A: Real> Kernel for Follow<'_, '_, A> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        if self.inside { self.add::<S, true>(isa) } else { self.add::<S, false>(isa) }
+        if self.kept.inside { self.add::<S, true>(isa) } else { self.add::<S, false>(isa) }
     }
 }
 
@@ -46,7 +44,7 @@ impl<A: Real> Follow<'_, '_, A> {
     /// Computes gradients of the points, and adds to the pixels.
     #[inline(always)]
     fn add<S: Isa, const INSIDE: bool>(self, isa: S) {
-        let Self { size, input, mut input_grad, channels, added, kept, count, .. } = self;
+        let Self { size, input, mut input_grad, channels, added, kept, count } = self;
         let (pixels, below) = (size[0].wrapping_mul(size[1]), size[1]);
         let zero = splat(isa, A::default());
         // Of each plane what the last point gives the pixels behind its corner and below that.

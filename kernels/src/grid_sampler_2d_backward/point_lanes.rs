@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
 use super::coordinates::splat;
-use super::corner::{Corner, Places, locate, locate_inside};
+use super::corner::{Corner, Places, locate};
 use super::follow::{self, Follow, LANES};
 use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
@@ -75,7 +75,7 @@ pub(crate) struct Kept<A> {
     /// The same as numbers, behind some of an earlier run.
     pub(super) numbers: [A; RUN + 2 * LANES],
     /// Whether the image has all pixels of all points.
-    inside: bool,
+    pub(super) inside: bool,
     /// How these follow each other.
     pub(super) steps: Steps,
     /// What each channel adds to the corner, the pixel behind it, and those below the two.
@@ -132,7 +132,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
                 defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
             }
-            let inside = self.locate(isa, count, kept);
+            self.locate(isa, count, kept);
             if Self::follow(isa, self.channels, count, kept) {
                 isa.call(Follow {
                     size: self.size,
@@ -142,10 +142,9 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                     added: self.added.clone(),
                     kept: &mut *kept,
                     count,
-                    inside,
                 });
             } else {
-                if inside {
+                if kept.inside {
                     self.compute::<S, true>(isa, count, kept);
                 } else {
                     self.compute::<S, false>(isa, count, kept);
@@ -189,31 +188,13 @@ impl<T: Element> PointLanes<'_, '_, T> {
         self.added.contains(&c) && !self.input_grad.data.is_empty()
     }
 
-    /// Finds the corners of a run of points. Gives whether the image has all of their pixels.
+    /// Finds the corners of a run of points, and whether the image has all of their pixels.
     #[inline(always)]
-    fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
-        let vectors = || (0..count).step_by(lanes_of::<S, T::Acc>());
+    fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
         let [x, y] = &mut kept.places;
         self.axes.place(isa, count, [&mut x.at, &mut y.at], [&mut x.multiplier, &mut y.multiplier]);
         // Points mostly lie where those of the run before did.
-        if kept.inside {
-            let mut outside = splat(isa, T::Acc::default());
-            for k in vectors() {
-                let (at, beyond) = locate_inside(isa, self.size, &mut kept.places, k);
-                kept.put_corners::<S>(at, k);
-                outside = outside.or(beyond);
-            }
-            kept.inside = !Vector::any(outside);
-        }
-        if !kept.inside {
-            let mut outside = splat(isa, T::Acc::default());
-            for k in vectors() {
-                let (at, beyond) = locate(isa, self.size, &mut kept.places, k);
-                kept.put_corners::<S>(at, k);
-                outside = outside.or(beyond);
-            }
-            kept.inside = !Vector::any(outside);
-        }
+        kept.inside = kept.inside && self.find::<S, true>(isa, count, kept) || self.find::<S, false>(isa, count, kept);
         kept.steps = Steps::new(&kept.at);
         if self.is_far() && kept.steps != Steps::Any {
             // Some of a line's pixels are enough.
@@ -221,7 +202,19 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 self.ask(isa, at as usize);
             }
         }
-        kept.inside
+    }
+
+    /// Finds the corners of a run of points that are placed. Gives whether the image has all of their pixels; those sought `INSIDE` are
+    /// right only then.
+    #[inline(always)]
+    fn find<S: Isa, const INSIDE: bool>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
+        let mut outside = splat(isa, T::Acc::default());
+        for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
+            let (at, beyond) = locate::<S, _, INSIDE, _>(isa, self.size, &mut kept.places, k);
+            kept.put_corners::<S>(at, k);
+            outside = outside.or(beyond);
+        }
+        !Vector::any(outside)
     }
 
     /// Whether few points of a run do not follow the one before.

@@ -8,6 +8,7 @@
 //! a point its pixels row by row. The sum over channels is made in blocks of 64, in a block by channel modulo 8 ascending, then
 //! halved; blocks ascending. `docs/numerics.md` has every step.
 
+mod band;
 mod bicubic;
 mod cells;
 mod channels_last;
@@ -24,12 +25,14 @@ mod planes;
 mod point_lanes;
 mod scatter;
 mod share;
+mod share_points;
 mod sixteen;
 mod sources;
 mod squares;
 mod staging;
 mod stored;
 mod tile;
+mod zeroed;
 
 use half::{bf16, f16};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Tile, Work};
@@ -277,7 +280,9 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
     }
     match plan.route() {
         Route::Zero | Route::Direct(_) => Ok(()),
-        Route::PointLanes | Route::Images | Route::Blocks | Route::Bands => Feature::ChannelsLast.need(operator),
+        Route::PointLanes | Route::PointBands | Route::Images | Route::Blocks | Route::Bands => {
+            Feature::ChannelsLast.need(operator)
+        }
     }
 }
 

@@ -241,10 +241,11 @@ fn points_that_follow_each_other() {
 fn follow(spec: &GridSampler, fill: Fill, rng: &mut Rng) {
     for coordinates in [Coordinates::Smooth, Coordinates::Rows, Coordinates::Rows, Coordinates::Rows] {
         let (problem, tensors, want) = sample(spec, fill, coordinates, rng);
-        for target in [TargetSpec::host(1), TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) }] {
+        let scalar = TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) };
+        for target in [TargetSpec::host(1), TargetSpec::host(5), scalar] {
             let plan = plan(&problem, &target, &PlanOptions::default()).unwrap();
             for level in Level::available() {
-                check_plan(spec, &plan, level, 1, &tensors, &want);
+                check_plan(spec, &plan, level, target.cores, &tensors, &want);
             }
         }
     }
@@ -277,7 +278,7 @@ fn layouts_and_masks() {
 fn every_route_is_reached() {
     let routes = |spec: GridSampler| plans(&spec.problem()).iter().map(Plan::route).collect::<Vec<_>>();
     let few = routes(GridSampler { n: 1, hi: 32, ..Default::default() });
-    assert!(few.contains(&Route::PointLanes), "{few:?}");
+    assert!(few.contains(&Route::PointLanes) && few.contains(&Route::PointBands), "{few:?}");
     let more = routes(GridSampler { n: 1, c: 5, hi: 32, ..Default::default() });
     assert!(more.contains(&Route::Images) && more.contains(&Route::Bands), "{more:?}");
     let many = routes(GridSampler { n: 1, c: 130, ..Default::default() });
@@ -317,8 +318,14 @@ fn rows_without_columns() {
 /// An image upside down: no point of a share adds to the share's own band, and all have gradients.
 #[test]
 fn points_far_from_their_band() {
-    for interpolation in [Interpolation::Bilinear, Interpolation::Bicubic] {
-        let spec = GridSampler { n: 1, c: 5, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };
+    let (bilinear, bicubic) = (Interpolation::Bilinear, Interpolation::Bicubic);
+    for (c, interpolation, route) in [
+        (5, bilinear, Route::Bands),
+        (5, bicubic, Route::Bands),
+        (1, bilinear, Route::PointBands),
+        (3, bilinear, Route::PointBands),
+    ] {
+        let spec = GridSampler { n: 1, c, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };
         let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(13));
         let grid = Data::from_fn(spec.desc().grid, |i| {
             let (point, is_y) = (i / 2, i % 2 == 1);
@@ -328,7 +335,7 @@ fn points_far_from_their_band() {
         let tensors = Tensors { grid, ..tensors };
         let want = law(&problem, &tensors);
         let plans = plans(&problem);
-        assert!(plans.iter().any(|plan| plan.route() == Route::Bands));
+        assert!(plans.iter().any(|plan| plan.route() == route));
         for plan in plans {
             for level in Level::available() {
                 check_plan(&spec, &plan, level, 3, &tensors, &want);

@@ -214,7 +214,8 @@ fn grid_sampler() {
     let bilinear = Interpolation::Bilinear;
     let cases = [
         (2, 3, bilinear, Route::PointLanes),
-        (1, 3, bilinear, Route::PointLanes),
+        (1, 3, bilinear, Route::PointBands),
+        (1, 3, Interpolation::Nearest, Route::PointLanes),
         (2, 9, bilinear, Route::Images),
         (2, 9, Interpolation::Bicubic, Route::Images),
         (1, 67, bilinear, Route::Blocks),

@@ -27,8 +27,8 @@ pub(crate) type Sums<A> = [Each<A>; 2];
 /// Both axes of the image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axes<A> {
-    x: Axis<A>,
-    y: Axis<A>,
+    pub(crate) x: Axis<A>,
+    pub(crate) y: Axis<A>,
     nearest: bool,
 }
 

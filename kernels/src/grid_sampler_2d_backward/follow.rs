@@ -27,6 +27,8 @@ pub(crate) struct Follow<'a, 'b, A> {
     pub(crate) input_grad: Packed<&'b mut [A]>,
     pub(crate) channels: usize,
     pub(crate) added: Range<usize>,
+    /// The rows of those planes that are there. Pixels of others are beyond them.
+    pub(crate) rows: Range<usize>,
     pub(crate) kept: &'b mut Kept<A>,
     pub(crate) count: usize,
 }
@@ -44,14 +46,15 @@ impl<A: Real> Follow<'_, '_, A> {
     /// Computes gradients of the points, and adds to the pixels.
     #[inline(always)]
     fn add<S: Isa, const INSIDE: bool>(self, isa: S) {
-        let Self { size, input, mut input_grad, channels, added, kept, count } = self;
-        let (pixels, below) = (size[0].wrapping_mul(size[1]), size[1]);
+        let Self { size, input, mut input_grad, channels, added, rows, kept, count } = self;
+        let below = size[1];
+        let (pixels, origin) = (rows.len().wrapping_mul(below), rows.start.wrapping_mul(below));
         let zero = splat(isa, A::default());
         // Of each plane what the last point gives the pixels behind its corner and below that.
         let mut left = [[zero; 2]; CHANNELS];
         for k in (0..count).step_by(lanes_of::<S, A>()) {
             let corner = Corner::<S, A, INSIDE>::new(isa, &kept.places, k, size);
-            let points = Points { at: &kept.at, first: k, broken: broken(isa, &kept.numbers, k) };
+            let points = Points { at: &kept.at, first: k, broken: broken(isa, &kept.numbers, k), origin };
             // Channels 0 and 2, and 1 and 3, are added first, as everywhere.
             let (mut these_x, mut these_y, mut others_x, mut others_y) = (zero, zero, zero, zero);
             for (c, (grad_output, left)) in kept.grad_output.iter().zip(&mut left).enumerate().take(channels) {
@@ -72,7 +75,7 @@ impl<A: Real> Follow<'_, '_, A> {
             put::<S, _, _>(corner.multipliers[1] * (these_y + others_y), y, k);
         }
         let last = count.wrapping_sub(1) | lanes_of::<S, A>().wrapping_sub(1);
-        let behind = kept.at.get(last).map_or(0, |&at| at as usize).wrapping_add(1);
+        let behind = kept.at.get(last).map_or(0, |&at| at as usize).wrapping_add(1).wrapping_sub(origin);
         for (c, left) in (0..channels).zip(left) {
             if let Some(plane) = plane_of(&mut input_grad, &added, c, pixels) {
                 add_one(plane, behind, lane::<S, A>(left[0], lanes_of::<S, A>().wrapping_sub(1)));
@@ -102,6 +105,8 @@ struct Points<'a, const N: usize> {
     first: usize,
     /// Bits of those that do not follow the one before.
     broken: u32,
+    /// The pixel where planes that are added to begin.
+    origin: usize,
 }
 
 impl<const N: usize> Points<'_, N> {
@@ -134,7 +139,7 @@ impl<const N: usize> Points<'_, N> {
         let behind = [Vector::behind(isa, [left[0], ne]), Vector::behind(isa, [left[1], se])];
         *left = [ne, se];
         if self.broken == 0 {
-            let at = self.at(0);
+            let at = self.at(0).wrapping_sub(self.origin);
             add_row(isa, plane, at, behind[0], nw);
             add_row(isa, plane, at.wrapping_add(below), behind[1], sw);
         } else {
@@ -157,7 +162,7 @@ impl<const N: usize> Points<'_, N> {
             *number = A::from_usize(k);
         }
         let numbers: A::V<S> = Vector::load(isa, &numbers);
-        let (mut first, mut after) = (0, self.at(1_usize.wrapping_neg()).wrapping_add(1));
+        let (mut first, mut after) = (0, self.at(1_usize.wrapping_neg()).wrapping_add(1).wrapping_sub(self.origin));
         while first < lanes_of::<S, A>() {
             let breaks = self.broken >> first & 1 == 1;
             let next = (self.broken >> first >> 1).trailing_zeros() as usize;
@@ -169,7 +174,7 @@ impl<const N: usize> Points<'_, N> {
             let from = splat(isa, A::from_usize(first));
             let own = from.le(numbers).and(numbers.lt(splat(isa, A::from_usize(end))));
             let others = if breaks { from.lt(numbers).and(own) } else { own };
-            let at = self.at(first).wrapping_sub(first);
+            let at = self.at(first).wrapping_sub(first).wrapping_sub(self.origin);
             add_lanes(isa, plane, at, first..end, others.and(behind), own.and(west));
             add_lanes(isa, plane, at.wrapping_add(below), first..end, others.and(south_behind), own.and(south_west));
             (first, after) = (end, at.wrapping_add(end));

@@ -11,6 +11,7 @@ use super::coordinates::{nearest_even, splat};
 use super::corner::number;
 use super::planes::Planes;
 use super::point_lanes::Packed;
+use super::zeroed::Zeroed;
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
@@ -36,7 +37,8 @@ impl<A: Real> Part<A> {
         Self { at: [0; PART], there: [A::default(); PART], all: false }
     }
 
-    /// Finds the pixels that points are nearest to, in an image of that height and width.
+    /// Finds the pixels that points are nearest to, in an image of that height and width. `last` becomes the largest number of each
+    /// lane.
     #[inline(always)]
     fn find<S: Isa, T: Element<Acc = A>>(
         &mut self,
@@ -45,6 +47,7 @@ impl<A: Real> Part<A> {
         [height, width]: [usize; 2],
         grid: &Planes<&[T]>,
         points: Range<usize>,
+        last: &mut A::V<S>,
     ) {
         let zero = splat(isa, A::default());
         let ([mut x, mut y], mut beyond) = ([[A::default(); PART]; 2], zero);
@@ -55,6 +58,7 @@ impl<A: Real> Part<A> {
             let (in_width, in_height) = (within::<S, A>(isa, x, width), within::<S, A>(isa, y, height));
             let at = number::<S, A>(isa, in_height.and(y), in_width.and(x), width);
             at.store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
+            *last = Vector::select(last.lt(at), at, *last);
             let there = in_width.and(in_height);
             put::<S, _, _>(there, &mut self.there, k);
             beyond = beyond.or(Vector::select(there, zero, zero.eq(zero)));
@@ -83,7 +87,7 @@ pub(crate) struct Nearest<'a, 'b, T: Element> {
     pub(crate) points: usize,
     pub(crate) grid: Planes<&'a [T]>,
     pub(crate) grad_output: Planes<&'a [T]>,
-    /// The planes `added` of the gradient, to be added to.
+    /// The planes `added` of the gradient, to be written.
     pub(crate) input_grad: Packed<&'b mut [T::Acc]>,
     pub(crate) added: Range<usize>,
 }
@@ -94,20 +98,23 @@ impl<T: Element> Kernel for Nearest<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) -> bool {
-        let Self { axes, size, points, grid, grad_output, input_grad: Packed { data, channel }, added } = self;
+        let Self { axes, size, points, grid, grad_output, mut input_grad, added } = self;
         let pixels = size[0].wrapping_mul(size[1]);
+        let (planes, mut zeroed) = ([added.len(), pixels], Zeroed::default());
         let zero = splat(isa, T::Acc::default());
         let (mut found, mut defect) = ([Part::new(); PARTS], zero);
         let mut terms = [[T::Acc::default(); PART]; 2];
         for first in (0..points).step_by(PART * PARTS) {
             let run = first..points.min(first.wrapping_add(PART * PARTS));
+            let mut last = zero;
             for (part, points) in found.iter_mut().zip(parts(&run)) {
-                part.find(isa, &axes, size, &grid, points);
+                part.find(isa, &axes, size, &grid, points, &mut last);
             }
-            let mut rest = &mut *data;
+            zeroed.reach(isa, &mut input_grad, planes, last, 1);
+            let mut rest = &mut *input_grad.data;
             let mut next = || {
                 let all = core::mem::take(&mut rest);
-                let (plane, others) = all.split_at_mut_checked(channel.min(all.len())).unwrap_or_default();
+                let (plane, others) = all.split_at_mut_checked(input_grad.channel.min(all.len())).unwrap_or_default();
                 rest = others;
                 plane.get_mut(..pixels).unwrap_or(&mut [])
             };
@@ -119,6 +126,7 @@ impl<T: Element> Kernel for Nearest<'_, '_, T> {
                 }
             }
         }
+        zeroed.finish(&mut input_grad, planes);
         !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
     }
 }

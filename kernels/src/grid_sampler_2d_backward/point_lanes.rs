@@ -6,10 +6,13 @@
 //! are far from those that were just written, and the processor need not wait to see whether they are the same. A pixel of a
 //! [corner](Corner) that is not the point's own gets +0, which changes no sum, because one that starts at +0 never becomes -0.
 //!
+//! Of a [band](super::band) of rows, runs that are elsewhere are passed over once it is seen that they are.
+//!
 //! Where nearly all points of a run [follow](super::follow) the one before along a row, vectors of pixels are read and added to.
 
 use core::ops::Range;
 
+use super::band::{self, Band};
 use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
 use super::coordinates::splat;
 use super::corner::{Corner, Places, locate};
@@ -18,12 +21,13 @@ use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
 use super::scatter::{Scatter, Steps};
 use super::squares;
+use super::zeroed::Zeroed;
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
 
 /// Points of a run; a whole number of vectors at every level.
-const RUN: usize = 64;
+pub(super) const RUN: usize = 64;
 /// Most channels.
 pub(super) const CHANNELS: usize = 4;
 /// Most points of a run that need not follow the one before for the others to be worth [vectors](super::follow), of one channel and
@@ -42,14 +46,18 @@ pub(crate) struct PointLanes<'a, 'b, T: Element> {
     pub(crate) grad_output: Planes<&'a [T]>,
     /// The planes of the image; empty when it is not read.
     pub(crate) input: Packed<&'a [T::Acc]>,
-    /// The planes `added` of its gradient, to be added to; empty when it is not wanted.
+    /// The planes `added` of its gradient, of which so much is [`Zeroed`] as what is kept says; empty when it is not wanted.
     pub(crate) input_grad: Packed<&'b mut [T::Acc]>,
     pub(crate) channels: usize,
     pub(crate) added: Range<usize>,
+    /// The rows of them that are there, at least one.
+    pub(crate) rows: Range<usize>,
     /// Where the gradients of the points go, if they are made.
     pub(crate) grid_grad: Option<&'b mut GridGrad<'a, T>>,
     /// Memory for a run of points. Given beside the image, not in it, it costs F16 a tenth: the compiler then spills more.
     pub(crate) kept: Option<&'b mut Kept<T::Acc>>,
+    /// Where points of a band are picked, if `rows` are not all.
+    pub(crate) band: Option<&'b mut Band<T::Acc>>,
 }
 
 /// Planes without gaps between rows and columns. `D` is a slice of numbers, to read or to write.
@@ -76,6 +84,8 @@ pub(crate) struct Kept<A> {
     pub(super) numbers: [A; RUN + 2 * LANES],
     /// Whether the image has all pixels of all points.
     pub(super) inside: bool,
+    /// How much of `input_grad` holds sums.
+    pub(super) zeroed: Zeroed,
     /// How these follow each other.
     pub(super) steps: Steps,
     /// What each channel adds to the corner, the pixel behind it, and those below the two.
@@ -92,6 +102,7 @@ impl<A: Real> Kept<A> {
             at: [0; RUN],
             numbers: [A::default(); RUN + 2 * LANES],
             inside: true,
+            zeroed: Zeroed::default(),
             steps: Steps::Any,
             terms: [[[A::default(); 4]; RUN]; CHANNELS],
         }
@@ -117,50 +128,39 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
     #[inline(always)]
     fn run<S: Isa>(mut self, isa: S) -> bool {
         let Some(kept) = self.kept.take() else { return true };
+        let mut band = self.band.take();
         let zero = splat(isa, T::Acc::default());
         let mut defect = zero;
         // Half, as what is written takes as much room.
         let read = size_of_val(self.grid.data).saturating_add(size_of_val(self.grad_output.data));
         let far = read > CACHED / 2;
-        for first in self.points.clone().step_by(RUN) {
-            let count = self.points.end.wrapping_sub(first).min(RUN);
-            let [x, y] = &mut kept.places;
-            load_pairs(isa, &self.grid, first, count, [&mut x.at, &mut y.at]);
-            if far {
-                self.ask_ahead(isa, first.wrapping_add(2 * RUN));
-            }
-            for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
-                defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
-            }
-            self.locate(isa, count, kept);
-            if Self::follow(isa, self.channels, count, kept) {
-                isa.call(Follow {
-                    size: self.size,
-                    input: Packed { data: self.input.data, channel: self.input.channel },
-                    input_grad: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
-                    channels: self.channels,
-                    added: self.added.clone(),
-                    kept: &mut *kept,
-                    count,
-                });
-            } else {
-                if kept.inside {
-                    self.compute::<S, true>(isa, count, kept);
-                } else {
-                    self.compute::<S, false>(isa, count, kept);
+        // What waits in the end is added behind all runs.
+        let picks = band.is_some() && self.grid_grad.is_none();
+        for first in self.points.clone().step_by(RUN).chain(picks.then_some(self.points.end)) {
+            let mut count = self.points.end.wrapping_sub(first).min(RUN);
+            let ends = count == 0;
+            let mut adds = !self.input_grad.data.is_empty();
+            if !ends {
+                let [x, y] = &mut kept.places;
+                load_pairs(isa, &self.grid, first, count, [&mut x.at, &mut y.at]);
+                self.axes.y.place(isa, count, &mut y.at, &mut y.multiplier);
+                adds = adds && (band.is_none() || band::meets(isa, &y.at, &self.rows, count));
+                if picks && !adds {
+                    continue;
                 }
-                if !self.input_grad.data.is_empty() {
-                    let run = Scatter {
-                        planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
-                        added: self.added.clone(),
-                        below: self.size[1],
-                        points: self.points.len(),
-                        kept: &*kept,
-                        count,
-                    };
-                    run.add(isa);
+                if far {
+                    self.ask_ahead(isa, first.wrapping_add(2 * RUN));
+                }
+                for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
+                    defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
                 }
             }
+            if picks && let Some(band) = &mut band {
+                band.pick(kept, &self.rows, self.channels, count);
+                let Some(taken) = band.take(kept, self.channels, ends) else { continue };
+                count = taken;
+            }
+            self.add(isa, count, kept, adds);
             if let Some(grid_grad) = self.grid_grad.as_mut() {
                 put_pairs(isa, &mut grid_grad.out, first, count, &kept.grid_grad);
             }
@@ -170,6 +170,57 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
 }
 
 impl<T: Element> PointLanes<'_, '_, T> {
+    /// Computes the gradients of a run of points, whose y is placed, and `adds` them.
+    #[inline(always)]
+    fn add<S: Isa>(&mut self, isa: S, count: usize, kept: &mut Kept<T::Acc>, adds: bool) {
+        let [x, _] = &mut kept.places;
+        self.axes.x.place(isa, count, &mut x.at, &mut x.multiplier);
+        let corners = self.locate(isa, count, kept);
+        let below = self.size[1];
+        let (origin, pixels) = (self.rows.start.wrapping_mul(below), self.rows.len().wrapping_mul(below));
+        if adds {
+            let corners = corners - splat(isa, T::Acc::from_usize(origin));
+            let planes = [self.added.len(), pixels];
+            kept.zeroed.reach(isa, &mut self.input_grad, planes, corners, below.wrapping_add(2));
+        }
+        if Self::follow(isa, self.channels, count, kept) {
+            let data = if adds { &mut *self.input_grad.data } else { &mut [] };
+            return isa.call(Follow {
+                size: self.size,
+                input: Packed { data: self.input.data, channel: self.input.channel },
+                input_grad: Packed { data, channel: self.input_grad.channel },
+                channels: self.channels,
+                added: self.added.clone(),
+                rows: self.rows.clone(),
+                kept,
+                count,
+            });
+        }
+        if kept.inside {
+            self.compute::<S, true>(isa, count, kept, adds);
+        } else {
+            self.compute::<S, false>(isa, count, kept, adds);
+        }
+        if adds {
+            let whole = self.rows.len() == self.size[0];
+            if !whole {
+                for at in &mut kept.at {
+                    *at = at.wrapping_sub(origin as u32);
+                }
+            }
+            let run = Scatter {
+                planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+                added: self.added.clone(),
+                below,
+                points: self.points.len(),
+                kept: &*kept,
+                count,
+                within: whole || band::has(isa, &kept.places[1].at, &self.rows, count),
+            };
+            run.add(isa);
+        }
+    }
+
     /// Asks for grid values and `grad_output` of a later run, if they lie side by side: processors that foresee streams stop at
     /// the end of each page. By sums alone, as [`Planes::run`] divides, which takes 4 % of the time.
     #[inline(always)]
@@ -182,19 +233,14 @@ impl<T: Element> PointLanes<'_, '_, T> {
         }
     }
 
-    /// Whether a channel of `input_grad` is added to.
+    /// Finds the corners of a run of points that are placed, and whether the image has all of their pixels. Gives the largest corner
+    /// of each lane.
     #[inline(always)]
-    fn adds(&self, c: usize) -> bool {
-        self.added.contains(&c) && !self.input_grad.data.is_empty()
-    }
-
-    /// Finds the corners of a run of points, and whether the image has all of their pixels.
-    #[inline(always)]
-    fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
-        let [x, y] = &mut kept.places;
-        self.axes.place(isa, count, [&mut x.at, &mut y.at], [&mut x.multiplier, &mut y.multiplier]);
+    fn locate<S: Isa>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> <T::Acc as Real>::V<S> {
         // Points mostly lie where those of the run before did.
-        kept.inside = kept.inside && self.find::<S, true>(isa, count, kept) || self.find::<S, false>(isa, count, kept);
+        let mut corners = splat(isa, T::Acc::default());
+        kept.inside = kept.inside && self.find::<S, true>(isa, count, kept, &mut corners)
+            || self.find::<S, false>(isa, count, kept, &mut corners);
         kept.steps = Steps::new(&kept.at);
         if self.is_far() && kept.steps != Steps::Any {
             // Some of a line's pixels are enough.
@@ -202,18 +248,28 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 self.ask(isa, at as usize);
             }
         }
+        corners
     }
 
     /// Finds the corners of a run of points that are placed. Gives whether the image has all of their pixels; those sought `INSIDE` are
-    /// right only then.
+    /// right only then. `corners` becomes the largest of each lane.
     #[inline(always)]
-    fn find<S: Isa, const INSIDE: bool>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) -> bool {
+    fn find<S: Isa, const INSIDE: bool>(
+        &self,
+        isa: S,
+        count: usize,
+        kept: &mut Kept<T::Acc>,
+        corners: &mut <T::Acc as Real>::V<S>,
+    ) -> bool {
+        let mut last = splat(isa, T::Acc::default());
         let mut outside = splat(isa, T::Acc::default());
         for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
             let (at, beyond) = locate::<S, _, INSIDE, _>(isa, self.size, &mut kept.places, k);
             kept.put_corners::<S>(at, k);
             outside = outside.or(beyond);
+            last = Vector::select(last.lt(at), at, last);
         }
+        *corners = last;
         !Vector::any(outside)
     }
 
@@ -239,21 +295,19 @@ impl<T: Element> PointLanes<'_, '_, T> {
     /// Asks for the pixels of a point.
     #[inline(always)]
     fn ask<S: Isa>(&self, isa: S, at: usize) {
+        let origin = self.rows.start.wrapping_mul(self.size[1]);
         for c in 0..self.channels {
             for at in [at, at.wrapping_add(self.size[1])] {
                 isa.prefetch(Cache::Level1, self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
-                isa.prefetch(
-                    Cache::Level1,
-                    self.input_grad.data,
-                    at.wrapping_add(c.wrapping_mul(self.input_grad.channel)),
-                );
+                let sum = at.wrapping_sub(origin).wrapping_add(c.wrapping_mul(self.input_grad.channel));
+                isa.prefetch(Cache::Level1, self.input_grad.data, sum);
             }
         }
     }
 
     /// Computes the terms and gradients of a run of points, which may lie all `INSIDE`.
     #[inline(always)]
-    fn compute<S: Isa, const INSIDE: bool>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>) {
+    fn compute<S: Isa, const INSIDE: bool>(&self, isa: S, count: usize, kept: &mut Kept<T::Acc>, adds: bool) {
         let zero = splat(isa, T::Acc::default());
         for k in (0..count).step_by(lanes_of::<S, T::Acc>()) {
             let corner = Corner::<S, T::Acc, INSIDE>::new(isa, &kept.places, k, self.size);
@@ -272,7 +326,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
                     (these_x, others_x) = (others_x, these_x + x);
                     (these_y, others_y) = (others_y, these_y + y);
                 }
-                if self.adds(c) {
+                if adds && self.added.contains(&c) {
                     let to = terms.get_mut(k & (RUN - lanes_of::<S, T::Acc>())..).unwrap_or(&mut []);
                     squares::put_terms(isa, corner.terms(grad_output), to);
                 }

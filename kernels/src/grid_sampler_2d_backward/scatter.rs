@@ -24,6 +24,8 @@ pub(crate) struct Scatter<'a, 'b, A> {
     pub(crate) kept: &'a Kept<A>,
     /// Points of the run.
     pub(crate) count: usize,
+    /// Whether the planes have all pixels of all points.
+    pub(crate) within: bool,
 }
 
 impl<A: Real> Scatter<'_, '_, A> {
@@ -42,7 +44,7 @@ impl<A: Real> Scatter<'_, '_, A> {
     /// The same to `C` planes.
     #[inline(always)]
     fn add_to<S: Isa, const C: usize>(self, isa: S) {
-        let Self { planes: Packed { data: mut rest, channel }, kept, count, .. } = self;
+        let Self { planes: Packed { data: mut rest, channel }, kept, count, within, .. } = self;
         let mut planes = core::array::from_fn::<_, C, _>(|_| {
             let all = core::mem::take(&mut rest);
             let (plane, others) = all.split_at_mut_checked(channel.min(all.len())).unwrap_or_default();
@@ -51,7 +53,9 @@ impl<A: Real> Scatter<'_, '_, A> {
         });
         let Some(terms) = kept.terms.get(self.added.start..).and_then(|terms| terms.first_chunk::<C>()) else { return };
         let vectors = lanes_of::<S::Quad, A>() == 4;
-        if vectors && kept.steps == Steps::Any && C < 4 {
+        if !within {
+            squares::add_some(&mut planes, self.below as u32, &kept.at, terms, count);
+        } else if vectors && kept.steps == Steps::Any && C < 4 {
             squares::add_each(isa.quad(), &mut planes, self.below as u32, &kept.at, terms, count);
         } else if vectors && let ([plane], [terms]) = (planes.as_mut_slice(), terms.as_slice()) {
             let columns = Columns::new(plane, self.below);

@@ -8,11 +8,10 @@ use super::cells::{CHUNK, Window};
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
-use super::nearest::Nearest;
 use super::planes::{Canonical, Planes};
-use super::point_lanes::{Kept, Packed, PointLanes};
+use super::point_lanes::{Kept, Packed};
 use super::sources::Sources;
-use super::staging::{Pack, Stage, Unpack, Unstage};
+use super::staging::{Stage, Unpack, Unstage};
 use super::stored::Stored;
 use crate::built::CHANNELS_LAST;
 use crate::parallel::Front;
@@ -63,8 +62,13 @@ impl<T: Stored> Share<'_, T> {
             }
             Work::Combine { points } => self.combine(points),
             Work::Stage { pixels } => self.stage(pixels),
+            Work::Pack { values } => self.pack(values),
+            Work::Band { image, rows, points } if self.sources.plan.route() == Route::PointBands => {
+                self.point_band(image, rows, points);
+            }
             Work::Band { image, rows, points } => self.band(image, rows, points),
             Work::Unstage { planes } => self.unstage(planes),
+            Work::Unpack { rows } => self.unpack(rows),
         }
     }
 
@@ -119,81 +123,6 @@ impl<T: Stored> Share<'_, T> {
                     }
                 }
             }
-        }
-    }
-
-    /// Some channels of an image's `input_grad`, and the gradients of some of its points, points side by side.
-    fn point_lanes(&mut self, n: usize, channels: Range<usize>, own: Range<usize>, kept: &mut Kept<T::Acc>) {
-        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
-        let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.scratch());
-        let mut scratch = Front::new(&mut *self.scratch);
-        let (staged_input, staged_sums) = (scratch.take(layout.input), scratch.take(layout.input_grad));
-        let planes_in = sources.input(n, 0);
-        let mut input = Packed { data: &[][..], channel: planes_in.channel };
-        if plan.reads_input() && plan.stages_input() {
-            let packed = cast_mut(staged_input);
-            dispatch(level, Pack { planes: planes_in, channels: p.c, positions: pixels, packed: &mut *packed });
-            input = Packed { data: packed, channel: pixels };
-        } else if plan.reads_input() {
-            input.data = T::as_acc(planes_in.data.get(planes_in.base..).unwrap_or(&[])).unwrap_or(&[]);
-        }
-        let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
-        let mut grid_grad = GridGrad { out: out_of_points, totals: &mut [], first: true, last: true };
-        let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
-        let added = channels.clone();
-        let add = |sums: Packed<&mut [T::Acc]>| {
-            let mut finite = true;
-            for (points, makes) in runs {
-                if !makes && (!p.want_input_grad || added.is_empty()) {
-                    continue;
-                }
-                let image = PointLanes {
-                    axes: sources.axes(),
-                    size: [p.hi, p.wi],
-                    points,
-                    grid: sources.grid(n),
-                    grad_output: sources.grad_output(n, 0),
-                    input: Packed { data: if makes { input.data } else { &[] }, ..input },
-                    input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
-                    channels: p.c,
-                    added: added.clone(),
-                    grid_grad: makes.then_some(&mut grid_grad),
-                    kept: Some(&mut *kept),
-                };
-                finite &= dispatch(level, image);
-            }
-            finite
-        };
-        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
-        sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
-    }
-
-    /// Some channels of an image's `input_grad`, as many at a time as a cache holds, from points that add to the nearest pixels. The
-    /// gradients of some points are 0.
-    fn nearest(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
-        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
-        let (plan, p) = (sources.plan, sources.plan.problem());
-        grid_planes(plan, grid_grad, range, n).fill(2, own, T::narrow(T::Acc::default()));
-        if !p.want_input_grad {
-            return;
-        }
-        let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
-        let most = plan.planes_at_once().max(1);
-        for first in channels.clone().step_by(most) {
-            let added = first..channels.end.min(first.wrapping_add(most));
-            let planes = planes(plan, input_grad, range, n, first);
-            sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
-                let image = Nearest {
-                    axes: sources.axes(),
-                    size: [p.hi, p.wi],
-                    points: plan.points(),
-                    grid: sources.grid(n),
-                    grad_output: sources.grad_output(n, 0),
-                    input_grad,
-                    added,
-                };
-                dispatch(sources.level, image)
-            });
         }
     }
 
@@ -325,31 +254,34 @@ impl<T: Stored> Share<'_, T> {
 }
 
 /// `input_grad` of an image from a channel on, in a share's part of the tensor.
-fn planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize, c: usize) -> Planes<&'a mut [T]> {
+pub(super) fn planes<'a, T>(
+    plan: &Plan,
+    data: &'a mut [T],
+    range: &ShareRange,
+    n: usize,
+    c: usize,
+) -> Planes<&'a mut [T]> {
     let (p, [image, channel, row, column]) = (plan.problem(), plan.problem().input_grad_strides);
     let base = n.wrapping_mul(image).wrapping_add(c.wrapping_mul(channel)).wrapping_sub(range.input_grad.start);
     Planes::new(data, base, [p.hi, p.wi], [channel, row, column])
 }
 
-/// Adds up the first `channels` of `planes`, in place or `staged`. `add` adds to zeros, and says whether all terms were finite.
-fn sum_up<T: Stored>(
+/// Adds up the first `channels` of `planes`, in place or `staged`. `add` writes sums, and says whether all terms were finite.
+pub(super) fn sum_up<T: Stored>(
     sources: Sources<'_, T>,
-    mut planes: Planes<&mut [T]>,
+    planes: Planes<&mut [T]>,
     channels: usize,
     staged: &mut [T::Acc],
     add: impl FnOnce(Packed<&mut [T::Acc]>) -> bool,
 ) {
-    let (plan, level, zero) = (sources.plan, sources.level, T::Acc::default());
-    let pixels = plan.pixels();
+    let (plan, level, pixels) = (sources.plan, sources.level, sources.plan.pixels());
     if !plan.problem().want_input_grad {
         add(Packed { data: &mut [], channel: pixels });
     } else if plan.stages_input_grad() {
         let staged = staged.get_mut(..channels.wrapping_mul(pixels)).unwrap_or(&mut []);
-        staged.fill(zero);
         add(Packed { data: &mut *staged, channel: pixels });
-        dispatch(level, Unpack { packed: staged, channels, positions: pixels, planes });
+        dispatch(level, Unpack { packed: staged, channels, positions: 0..pixels, planes });
     } else {
-        planes.fill(channels, 0..pixels, T::narrow(zero));
         let data = planes.data.get_mut(planes.base..).and_then(T::as_sums).unwrap_or(&mut []);
         if !add(Packed { data, channel: planes.channel }) {
             dispatch(level, Canonical { planes, channels, positions: 0..pixels });
@@ -366,14 +298,14 @@ fn channels_at_once<A>(pixels: usize) -> usize {
 }
 
 /// `grid_grad` of an image, in a share's part of the tensor; its channels are x and y.
-fn grid_planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize) -> Planes<&'a mut [T]> {
+pub(super) fn grid_planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize) -> Planes<&'a mut [T]> {
     let (p, [image, row, column, axis]) = (plan.problem(), plan.problem().grid_grad_strides);
     let base = n.wrapping_mul(image).wrapping_sub(range.grid_grad.start);
     Planes::new(data, base, [p.ho, p.wo], [axis, row, column])
 }
 
 /// A run that counts over all images as runs in each of them, which have `each`.
-fn by_image(run: Range<usize>, each: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+pub(super) fn by_image(run: Range<usize>, each: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
     let (mut at, end) = (run.start, run.end);
     core::iter::from_fn(move || {
         let n = at.checked_div(each).filter(|_| at < end)?;
@@ -385,11 +317,11 @@ fn by_image(run: Range<usize>, each: usize) -> impl Iterator<Item = (usize, Rang
 }
 
 /// Bytes as numbers; the entry points have seen to length and alignment.
-fn cast_mut<A: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [A] {
+pub(super) fn cast_mut<A: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [A] {
     bytemuck::try_cast_slice_mut(bytes).unwrap_or_default()
 }
 
 /// Bytes as numbers, to read.
-fn cast<A: bytemuck::Pod>(bytes: &[u8]) -> &[A] {
+pub(super) fn cast<A: bytemuck::Pod>(bytes: &[u8]) -> &[A] {
     bytemuck::try_cast_slice(bytes).unwrap_or_default()
 }

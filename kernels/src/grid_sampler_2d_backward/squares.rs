@@ -75,6 +75,48 @@ pub(crate) fn add_each<S: Isa, A: Real, const C: usize, const N: usize>(
     }
 }
 
+/// The same for planes that have not all pixels of all points: a band. Corners count from where it begins, and wrap in front of it.
+#[inline(always)]
+pub(crate) fn add_some<A: Real, const C: usize, const N: usize>(
+    planes: &mut [&mut [A]; C],
+    below: u32,
+    at: &[u32; N],
+    terms: &[[[A; 4]; N]; C],
+    count: usize,
+) {
+    // Of points that lie anywhere nobody foresees which ones have pixels here. So they are picked first, without branches.
+    let (mut picked, mut picks) = ([0_u32; N], 0);
+    let pixels = planes.first().map_or(0, |plane| plane.len()) as u32;
+    let above = below.wrapping_add(1);
+    for (k, &at) in (0..).zip(at).take(count) {
+        if let Some(pick) = picked.get_mut(picks) {
+            *pick = k;
+        }
+        picks = picks.wrapping_add(usize::from(at.wrapping_add(above) < pixels.wrapping_add(above)));
+    }
+    for &k in picked.iter().take(picks) {
+        let (Some(&at), k) = (at.get(k as usize), k as usize) else { return };
+        for (plane, terms) in planes.iter_mut().zip(terms) {
+            let Some(&[a, b, c, d]) = terms.get(k) else { return };
+            if let Some(square) = square::<A, 2>(plane, at as usize, below) {
+                if let Some([nw, ne]) = square.first_chunk_mut() {
+                    (*nw, *ne) = (*nw + a, *ne + b);
+                }
+                if let Some([sw, se]) = square.last_chunk_mut() {
+                    (*sw, *se) = (*sw + c, *se + d);
+                }
+            } else {
+                // A row of the two.
+                for (at, terms) in [(at, [a, b]), (at.wrapping_add(below), [c, d])] {
+                    if let Some([west, east]) = plane.get_mut(at as usize..).and_then(|row| row.first_chunk_mut()) {
+                        (*west, *east) = (*west + terms[0], *east + terms[1]);
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[inline(always)]
 fn load<A: Real, const C: usize>(planes: &mut [&mut [A]; C], at: usize, below: u32, sums: &mut [[A; 4]; C]) {
     for (plane, sums) in planes.iter_mut().zip(sums) {

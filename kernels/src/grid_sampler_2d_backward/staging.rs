@@ -201,21 +201,21 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
     }
 }
 
-/// Writes channels `0..channels` of all positions to `packed`, one plane after the other.
+/// Writes `positions` of channels `0..channels` to `packed`, one channel after the other.
 #[derive(Debug)]
 pub(crate) struct Pack<'a, T: Element> {
     pub(crate) planes: Planes<&'a [T]>,
     pub(crate) channels: usize,
-    pub(crate) positions: usize,
+    pub(crate) positions: Range<usize>,
     pub(crate) packed: &'a mut [T::Acc],
 }
 
-/// Rounds `packed` planes to where they belong.
+/// Rounds `packed` values of `positions`, one channel after the other, to where they belong.
 #[derive(Debug)]
 pub(crate) struct Unpack<'a, T: Element> {
     pub(crate) packed: &'a [T::Acc],
     pub(crate) channels: usize,
-    pub(crate) positions: usize,
+    pub(crate) positions: Range<usize>,
     pub(crate) planes: Planes<&'a mut [T]>,
 }
 
@@ -227,12 +227,13 @@ impl<T: Element> Kernel for Pack<'_, T> {
         let Self { planes, channels, positions, packed } = self;
         let lanes = <T::Acc as Real>::V::<S>::LANES;
         for c in 0..channels {
-            let (mut rest, first) = (0..positions, c.wrapping_mul(positions));
+            let (mut rest, mut to) = (positions.clone(), c.wrapping_mul(positions.len()));
             while !rest.is_empty() {
                 let (from, count) = planes.run(&rest, usize::MAX);
-                let (from, to) = (from.wrapping_add(c.wrapping_mul(planes.channel)), first.wrapping_add(rest.start));
+                let from = from.wrapping_add(c.wrapping_mul(planes.channel));
                 rest.start = rest.start.wrapping_add(count.max(1));
-                let to = packed.get_mut(to..to.wrapping_add(count)).unwrap_or(&mut []);
+                let end = to.wrapping_add(count);
+                let to = packed.get_mut(core::mem::replace(&mut to, end)..end).unwrap_or(&mut []);
                 if planes.column != 1 {
                     let each = to.iter_mut().enumerate();
                     each.for_each(|(k, to)| *to = planes.widen(from.wrapping_add(k.wrapping_mul(planes.column))));
@@ -256,12 +257,13 @@ impl<T: Element> Kernel for Unpack<'_, T> {
         let Self { packed, channels, positions, planes } = self;
         let lanes = <T::Acc as Real>::V::<S>::LANES;
         for c in 0..channels {
-            let (mut rest, first) = (0..positions, c.wrapping_mul(positions));
+            let (mut rest, mut from) = (positions.clone(), c.wrapping_mul(positions.len()));
             while !rest.is_empty() {
                 let (to, count) = planes.run(&rest, usize::MAX);
-                let (from, to) = (first.wrapping_add(rest.start), to.wrapping_add(c.wrapping_mul(planes.channel)));
+                let to = to.wrapping_add(c.wrapping_mul(planes.channel));
                 rest.start = rest.start.wrapping_add(count.max(1));
-                let from = packed.get(from..from.wrapping_add(count)).unwrap_or(&[]);
+                let end = from.wrapping_add(count);
+                let from = packed.get(core::mem::replace(&mut from, end)..end).unwrap_or(&[]);
                 if planes.column != 1 {
                     for (k, &sum) in from.iter().enumerate() {
                         if let Some(to) = planes.data.get_mut(to.wrapping_add(k.wrapping_mul(planes.column))) {

@@ -6,7 +6,8 @@
 //! F16 and BF16 need room in F32: with less than a whole image of it the grid is passed over several times.
 //!
 //! Shares are runs of images. Fewer images than cores are cut into blocks of 64 channels, whose parts of `grid_grad` a second
-//! phase adds; a single block is cut into bands of rows of `input_grad` and as many runs of points of `grid_grad`.
+//! phase adds; a single block, or few channels with points side by side, is cut into bands of rows of `input_grad` and as many
+//! runs of points of `grid_grad`.
 //!
 //! A `grad_output` or `input` whose columns lie far apart is copied without gaps first, in a phase of its own.
 
@@ -120,7 +121,9 @@ impl Plan {
     pub const fn route(&self) -> Route {
         match self.route {
             // The compiler drops what only those do.
-            Route::PointLanes | Route::Images | Route::Blocks | Route::Bands if !VECTOR_ROUTES => Route::Zero,
+            Route::PointLanes | Route::PointBands | Route::Images | Route::Blocks | Route::Bands if !VECTOR_ROUTES => {
+                Route::Zero
+            }
             route => route,
         }
     }
@@ -164,6 +167,10 @@ impl Plan {
             Route::Direct(_) | Route::PointLanes | Route::Images => [Some("compute"), None, None],
             Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
             Route::Bands => [self.reads_input().then_some("stage"), Some("compute"), input_grad.then_some("unstage")],
+            Route::PointBands => {
+                let stages = self.reads_input() && self.stages_input();
+                [stages.then_some("stage"), Some("compute"), self.stages_bands().then_some("unstage")]
+            }
         };
         names.into_iter().flatten().map(move |name| Phase { name, shares })
     }
@@ -177,7 +184,7 @@ impl Plan {
         let (blocks, rows, own) = match self.work(phase, share) {
             Work::PointLanes { images, points: own, .. } => {
                 // Tiles have all channels, so the parts of an image share `input_grad` by rows.
-                let parts = NonZeroUsize::new(self.common.block_dim / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
+                let parts = self.bands_of_image();
                 (images, split(p.hi, parts, share % parts), own)
             }
             Work::Direct { images } | Work::Images { images } => {
@@ -235,6 +242,12 @@ impl Plan {
     #[must_use]
     pub fn blocks(&self) -> NonZeroUsize {
         NonZeroUsize::new(ceil_div(self.problem.c, CHANNEL_BLOCK.get())).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// Channels, to divide by: at least 1.
+    #[must_use]
+    pub fn channels(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.problem.c).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// Points of an image's grid.

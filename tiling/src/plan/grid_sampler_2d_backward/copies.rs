@@ -33,7 +33,7 @@ impl Plan {
     fn reads_far(&self, slot: &TensorSlot) -> bool {
         let bad = match self.route() {
             // Reads columns one by one unless they lie side by side.
-            Route::PointLanes => any_step(slot),
+            Route::PointLanes | Route::PointBands => any_step(slot),
             Route::Zero | Route::Direct(_) => far_columns(slot),
             // A pixel's channels that lie side by side are what these are after.
             Route::Images | Route::Blocks | Route::Bands => far_columns(slot) && slot.strides.get(1) != 1,
@@ -47,9 +47,14 @@ impl Plan {
         if !BUILT {
             return;
         }
+        let p = &self.problem;
         let far = |tensor| {
-            let reads = tensor == Tensor::GradOutput || self.reads_input();
-            reads && self.problem.slot(tensor).is_some_and(|slot| self.reads_far(&slot))
+            let ([.., step], reads) = match tensor {
+                Tensor::Input => (p.input_strides, self.reads_input()),
+                _ => (p.grad_output_strides, true),
+            };
+            // Asked first, as the smallest calls take twice the time to describe a tensor.
+            step > 1 && reads && p.slot(tensor).is_some_and(|slot| self.reads_far(&slot))
         };
         let [grad_output, input] = [Tensor::GradOutput, Tensor::Input].map(far);
         let pays = |tensor| if tensor == Tensor::Input { input } else { tensor == Tensor::GradOutput && grad_output };

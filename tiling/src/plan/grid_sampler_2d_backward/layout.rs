@@ -83,6 +83,7 @@ impl Plan {
                 }
             }
             Route::Bands => {}
+            Route::PointBands => tile = 0,
         }
         let mut end = 0usize;
         let mut next = |bytes: usize| {
@@ -103,7 +104,12 @@ impl Plan {
         let p = &self.problem;
         let first = self.copies.count();
         let phases = first.saturating_add(self.route_phases().count());
-        let compute = first.saturating_add(usize::from(self.route() == Route::Bands && self.reads_input()));
+        let stages = match self.route() {
+            Route::Bands => self.reads_input(),
+            Route::PointBands => self.reads_input() && self.stages_input(),
+            _ => false,
+        };
+        let compute = first.saturating_add(usize::from(stages));
         let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
         let last = phases.saturating_sub(1);
         let mut workspace = Workspace::EMPTY;
@@ -126,6 +132,16 @@ impl Plan {
                 }
                 if p.want_input_grad {
                     workspace.add("input_grad_staged", image, compute, last)?;
+                }
+            }
+            Route::PointBands => {
+                let sums = self.sums_dtype().size();
+                let planes = p.n.checked_mul(p.c)?.checked_mul(self.pixels())?.checked_mul(sums)?;
+                if stages {
+                    workspace.add("input_staged", planes, first, compute)?;
+                }
+                if self.stages_bands() {
+                    workspace.add("input_grad_staged", planes, compute, last)?;
                 }
             }
             _ => {}
@@ -152,6 +168,7 @@ impl Plan {
         let scratch = part("scratch", share..share.saturating_add(1), self.scratch().bytes());
         let (n, pixels) = (self.problem.n, self.pixels());
         let pixel = self.pixel_bytes();
+        let size = self.sums_dtype().size();
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
@@ -170,6 +187,22 @@ impl Plan {
             Work::Stage { pixels } => {
                 let write = if reads { part("input_staged", pixels, pixel) } else { 0..0 };
                 ShareWorkspace { write, ..Default::default() }
+            }
+            Work::Pack { values } => ShareWorkspace { write: part("input_staged", values, size), ..Default::default() },
+            Work::Band { image, rows, .. } if self.route() == Route::PointBands => {
+                let planes = self.problem.c.saturating_mul(pixels);
+                let first = image.saturating_mul(planes);
+                let row = self.problem.c.saturating_mul(self.problem.wi);
+                let at = |y: usize| first.saturating_add(y.saturating_mul(row));
+                let staged = reads && self.stages_input();
+                let read = if staged { part("input_staged", first..first.saturating_add(planes), size) } else { 0..0 };
+                let apart = self.stages_bands();
+                let write = if apart { part("input_grad_staged", at(rows.start)..at(rows.end), size) } else { 0..0 };
+                ShareWorkspace { write, read, ..Default::default() }
+            }
+            Work::Unpack { .. } => {
+                let all = 0..n.saturating_mul(self.problem.c).saturating_mul(pixels);
+                ShareWorkspace { read: part("input_grad_staged", all, size), ..Default::default() }
             }
             Work::Band { image, rows, .. } => {
                 let first = image.saturating_mul(pixels);

@@ -1,6 +1,7 @@
 //! Which route a problem takes, and how many shares.
 
 use core::num::NonZeroUsize;
+use core::ops::Range;
 
 use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, Work, ceil_div, images_of, split};
 use crate::grid_sampler_2d_backward::Interpolation;
@@ -28,6 +29,8 @@ pub enum Route {
     Direct(Window),
     /// Points side by side, images to shares: for few channels, and for more of the nearest interpolation.
     PointLanes,
+    /// Points side by side, bands of rows to shares.
+    PointBands,
     /// Channels last, images to shares.
     Images,
     /// Channels last, blocks of 64 channels to shares.
@@ -70,16 +73,21 @@ impl Plan {
         if VECTOR_ROUTES && self.common.target.vector_bytes >= 16 {
             let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
             if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
-                let (route, step, most) = if lanes {
-                    (Route::PointLanes, n, n.saturating_mul(self.parts_of_image()))
+                let bands = n.saturating_mul((hi / BAND_ROWS).min(self.points()));
+                let wanted = if lanes && self.adds_in_bands() {
+                    [Some((Route::PointBands, n, bands)), Some((Route::PointLanes, n, self.parts()))]
+                } else if lanes {
+                    [Some((Route::PointLanes, n, self.parts())), None]
                 } else if blocks {
-                    (Route::Blocks, 1, n.saturating_mul(self.blocks().get()))
+                    [Some((Route::Blocks, 1, n.saturating_mul(self.blocks().get()))), None]
                 } else {
-                    (Route::Bands, n, n.saturating_mul((hi / BAND_ROWS).min(self.points())))
+                    [Some((Route::Bands, n, bands)), None]
                 };
-                let mut shares = (images.saturating_add(1)..=cores.min(most)).rev().filter(|n| n.is_multiple_of(step));
-                if shares.any(|n| self.fits_limit(route, n)) {
-                    return;
+                for (route, step, most) in wanted.into_iter().flatten() {
+                    let shares = images.saturating_add(1)..=cores.min(most);
+                    if shares.rev().any(|n| n.is_multiple_of(step) && self.fits_limit(route, n)) {
+                        return;
+                    }
                 }
             }
             let route = if lanes { Route::PointLanes } else { Route::Images };
@@ -98,7 +106,7 @@ impl Plan {
         /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
         const NEAR: usize = 1 << 20;
         /// Bytes beyond which that holds for three channels of F64, too.
-        const FAR: usize = 4 << 20;
+        const FAR: usize = 16 << 20;
         let p = &self.problem;
         let planes = self.plane_bytes().saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
@@ -141,15 +149,38 @@ impl Plan {
         self.common.block_dim > self.problem.n
     }
 
-    /// Most shares of an image with points side by side: one for each channel of `input_grad`, and one that makes `grid_grad`
-    /// alone.
-    fn parts_of_image(&self) -> usize {
+    /// Most shares that are parts of images with points side by side: of an image one for each channel of `input_grad`, and one
+    /// that makes `grid_grad` alone.
+    fn parts(&self) -> usize {
         let p = &self.problem;
-        match (p.want_input_grad, self.reads_input()) {
+        let of_image = match (p.want_input_grad, self.reads_input()) {
             (true, true) => p.c.saturating_add(1),
             (true, false) => p.c,
             (false, _) => self.points(),
-        }
+        };
+        p.n.saturating_mul(of_image)
+    }
+
+    /// Whether bands of rows suit points side by side: those of the nearest interpolation are found too soon for it to matter that
+    /// each share finds all of them.
+    fn adds_in_bands(&self) -> bool {
+        self.problem.want_input_grad && self.problem.interpolation == Interpolation::Bilinear
+    }
+
+    /// Whether bands are summed up apart from `input_grad`, where rows of one do not lie side by side.
+    #[must_use]
+    pub fn stages_bands(&self) -> bool {
+        self.problem.c > 1 || self.stages_input_grad() || !self.input_grad_units(3).cuts_anywhere()
+    }
+
+    /// The rows of an image that its bands have.
+    pub fn bands(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (hi, bands) = (self.problem.hi, self.bands_of_image());
+        (0..bands.get()).map(move |band| split(hi, bands, band))
+    }
+
+    pub(super) fn bands_of_image(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.common.block_dim / images_of(self.problem.n)).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// A share of an image with points side by side: some channels of `input_grad`, and so many points of `grid_grad` that all

@@ -23,7 +23,17 @@ fn problem(dtype: Dtype, [n, c, hi, wi]: [usize; 4], [ho, wo]: [usize; 2], inter
 /// Plans of all routes and cuts.
 fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
-    let images = [[1, 3, 40, 20], [3, 1, 9, 7], [2, 64, 16, 5], [1, 65, 4, 6], [2, 200, 3, 3], [1, 5, 90, 1]];
+    let images = [
+        [1, 3, 40, 20],
+        [1, 1, 60, 1],
+        [1, 1, 30, 9],
+        [1, 1, 60, 7],
+        [3, 1, 9, 7],
+        [2, 64, 16, 5],
+        [1, 65, 4, 6],
+        [2, 200, 3, 3],
+        [1, 5, 90, 1],
+    ];
     for (i, image) in images.into_iter().enumerate() {
         for (dtype, points) in [(Dtype::F32, [7, 9]), (Dtype::Bf16, [1, 40]), (Dtype::F64, [40, 1])] {
             let problem = problem(dtype, image, points, i as i64 % 3);

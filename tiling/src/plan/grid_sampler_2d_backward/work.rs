@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::{CHANNEL_BLOCK, Plan, Route, VECTOR_ROUTES, images_of, split};
+use super::{CHANNEL_BLOCK, Plan, Route, VECTOR_ROUTES, split};
 use crate::plan::Phase;
 use crate::plan::shares::Units;
 
@@ -49,7 +49,12 @@ pub enum Work {
         /// The pixels, `(n * Hi + h) * Wi + w`.
         pixels: Range<usize>,
     },
-    /// A band of rows of one image's `input_grad`, staged, from all of its points, and `grid_grad` of some of them.
+    /// Stages values of `input`, planes as they are.
+    Pack {
+        /// The values, `((n * C + c) * Hi + h) * Wi + w`.
+        values: Range<usize>,
+    },
+    /// A band of rows of one image's `input_grad`, mostly staged, from all of its points, and `grid_grad` of some of them.
     Band {
         /// The image.
         image: usize,
@@ -62,6 +67,11 @@ pub enum Work {
     Unstage {
         /// The planes, `n * C + c`.
         planes: Range<usize>,
+    },
+    /// Brings staged bands of `input_grad` to their rows.
+    Unpack {
+        /// The rows, `(n * C + c) * Hi + h`.
+        rows: Range<usize>,
     },
 }
 
@@ -100,13 +110,18 @@ impl Plan {
             }
             (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
             (Route::Bands, "stage") => Work::Stage { pixels: split(p.n.saturating_mul(self.pixels()), shares, share) },
-            (Route::Bands, "compute") => {
-                let bands = NonZeroUsize::new(shares.get() / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
+            (Route::PointBands, "stage") => {
+                let values = p.n.saturating_mul(p.c).saturating_mul(self.pixels());
+                Work::Pack { values: split(values, shares, share) }
+            }
+            (Route::Bands | Route::PointBands, "compute") => {
+                let bands = self.bands_of_image();
                 let (image, band) = (share / bands, share % bands);
                 let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
             }
             (Route::Bands, _) => Work::Unstage { planes: split(p.n.saturating_mul(p.c), shares, share) },
+            (Route::PointBands, _) => Work::Unpack { rows: self.input_grad_units(3).share(shares, share) },
         }
     }
 
@@ -118,7 +133,7 @@ impl Plan {
         let points = self.point_units();
         let nothing = ShareRange::default();
         let range = match self.work(phase, share) {
-            Work::Nothing | Work::Stage { .. } => nothing,
+            Work::Nothing | Work::Stage { .. } | Work::Pack { .. } => nothing,
             Work::Zero => self.of_images(&(0..p.n)),
             Work::Direct { images: run } => self.of_images(&run),
             _ if !VECTOR_ROUTES => nothing,
@@ -139,12 +154,19 @@ impl Plan {
                 ShareRange { input_grad: planes.elements(&(plane(blocks.start)..plane(blocks.end))), ..nothing }
             }
             Work::Combine { points: run } => ShareRange { grid_grad: points.elements(&run), ..nothing },
-            Work::Band { image, points: run, .. } => {
+            Work::Band { image, points: run, rows } => {
                 let first = image.saturating_mul(self.points());
                 let run = first.saturating_add(run.start)..first.saturating_add(run.end);
-                ShareRange { grid_grad: points.elements(&run), ..nothing }
+                let grid_grad = points.elements(&run);
+                if self.route() == Route::Bands || self.stages_bands() {
+                    return ShareRange { grid_grad, ..nothing };
+                }
+                let first = image.saturating_mul(p.hi);
+                let rows = first.saturating_add(rows.start)..first.saturating_add(rows.end);
+                ShareRange { input_grad: self.input_grad_units(3).elements(&rows), grid_grad }
             }
             Work::Unstage { planes: run } => ShareRange { input_grad: planes.elements(&run), ..nothing },
+            Work::Unpack { rows } => ShareRange { input_grad: self.input_grad_units(3).elements(&rows), ..nothing },
         };
         ShareRange {
             input_grad: if p.want_input_grad { range.input_grad } else { 0..0 },

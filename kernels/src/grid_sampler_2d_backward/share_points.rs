@@ -1,0 +1,186 @@
+//! A share's points side by side: images, parts of images, or bands of rows.
+
+use core::ops::Range;
+
+use super::band::Band;
+use super::dispatch;
+use super::grid_grad::GridGrad;
+use super::nearest::Nearest;
+use super::planes::Canonical;
+use super::point_lanes::{Kept, Packed, PointLanes};
+use super::share::{Share, by_image, cast, cast_mut, grid_planes, planes, sum_up};
+use super::sources::Sources;
+use super::staging::{Pack, Unpack};
+use super::stored::Stored;
+use super::zeroed::Zeroed;
+use crate::parallel::Front;
+
+/// What points add to `input_grad` of an image: rows of some of its channels.
+#[derive(Clone, Debug)]
+struct Added {
+    channels: Range<usize>,
+    rows: Range<usize>,
+}
+
+impl<T: Stored> Share<'_, T> {
+    /// Some channels of an image's `input_grad`, and the gradients of some of its points, points side by side.
+    pub(super) fn point_lanes(&mut self, n: usize, channels: Range<usize>, own: Range<usize>, kept: &mut Kept<T::Acc>) {
+        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
+        let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.scratch());
+        let mut scratch = Front::new(&mut *self.scratch);
+        let (staged_input, staged_sums) = (scratch.take(layout.input), scratch.take(layout.input_grad));
+        let input = if plan.reads_input() && plan.stages_input() {
+            let packed = cast_mut(staged_input);
+            let (planes, positions) = (sources.input(n, 0), 0..pixels);
+            dispatch(level, Pack { planes, channels: p.c, positions, packed: &mut *packed });
+            Packed { data: &*packed, channel: pixels }
+        } else {
+            in_place(sources, n)
+        };
+        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
+        let added = Added { channels: channels.clone(), rows: 0..p.hi };
+        let add = |sums: Packed<&mut [T::Acc]>| add(sources, n, input, sums, &added, own, &mut grid_grad, kept, None);
+        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+        sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
+    }
+
+    /// A band of rows of an image's `input_grad`, and the gradients of some of its points.
+    pub(super) fn point_band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
+        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
+        let (p, all) = (plan.problem(), plan.pixels());
+        let pixels = rows.len().wrapping_mul(p.wi);
+        let input = if plan.reads_input() && plan.stages_input() {
+            Packed { data: cast(self.read), channel: all }
+        } else {
+            in_place(sources, n)
+        };
+        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
+        let staged = plan.stages_bands();
+        let data =
+            if staged { cast_mut(&mut *self.write) } else { T::as_sums(&mut *self.input_grad).unwrap_or(&mut []) };
+        let sums = Packed { data, channel: pixels };
+        let added = Added { channels: 0..p.c, rows: rows.clone() };
+        let finite =
+            add(sources, n, input, sums, &added, own, &mut grid_grad, &mut Kept::new(), Some(&mut Band::new()));
+        if !finite && !staged {
+            let planes = planes(plan, self.input_grad, &self.range, n, 0);
+            let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
+            dispatch(level, Canonical { planes, channels: 1, positions });
+        }
+    }
+
+    /// Stages values of the planes of all images as they are.
+    pub(super) fn pack(&mut self, values: Range<usize>) {
+        let (plan, level) = (self.sources.plan, self.sources.level);
+        let mut staged = cast_mut(&mut *self.write);
+        for (plane, positions) in by_image(values, plan.pixels()) {
+            let planes = self.sources.input(plane / plan.channels(), plane % plan.channels());
+            let Some((packed, behind)) = staged.split_at_mut_checked(positions.len()) else { break };
+            staged = behind;
+            dispatch(level, Pack { planes, channels: 1, positions, packed });
+        }
+    }
+
+    /// Brings rows of staged bands to where they belong.
+    pub(super) fn unpack(&mut self, rows: Range<usize>) {
+        let (plan, level) = (self.sources.plan, self.sources.level);
+        let (p, all) = (plan.problem(), cast::<T::Acc>(self.read));
+        for (plane, rows) in by_image(rows, p.hi) {
+            let (n, c) = (plane / plan.channels(), plane % plan.channels());
+            for band in plan.bands() {
+                let run = rows.start.max(band.start)..rows.end.min(band.end);
+                if run.is_empty() {
+                    continue;
+                }
+                // In front lie whole images, the bands above, the channels before, and the rows above.
+                let above = n.wrapping_mul(p.hi).wrapping_add(band.start).wrapping_mul(p.c);
+                let before = c.wrapping_mul(band.len()).wrapping_add(run.start.wrapping_sub(band.start));
+                let first = above.wrapping_add(before).wrapping_mul(p.wi);
+                let positions = run.start.wrapping_mul(p.wi)..run.end.wrapping_mul(p.wi);
+                let packed = all.get(first..first.wrapping_add(positions.len())).unwrap_or(&[]);
+                let planes = planes(plan, self.input_grad, &self.range, n, c);
+                dispatch(level, Unpack { packed, channels: 1, positions, planes });
+            }
+        }
+    }
+
+    /// Some channels of an image's `input_grad`, as many at a time as a cache holds, from points that add to the nearest pixels. The
+    /// gradients of some points are 0.
+    pub(super) fn nearest(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
+        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
+        let (plan, p) = (sources.plan, sources.plan.problem());
+        grid_planes(plan, grid_grad, range, n).fill(2, own, T::narrow(T::Acc::default()));
+        if !p.want_input_grad {
+            return;
+        }
+        let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
+        let most = plan.planes_at_once().max(1);
+        for first in channels.clone().step_by(most) {
+            let added = first..channels.end.min(first.wrapping_add(most));
+            let planes = planes(plan, input_grad, range, n, first);
+            sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
+                let image = Nearest {
+                    axes: sources.axes(),
+                    size: [p.hi, p.wi],
+                    points: plan.points(),
+                    grid: sources.grid(n),
+                    grad_output: sources.grad_output(n, 0),
+                    input_grad,
+                    added,
+                };
+                dispatch(sources.level, image)
+            });
+        }
+    }
+}
+
+/// The planes of an image's `input`, which have no gaps; none where it is not read.
+fn in_place<T: Stored>(sources: Sources<'_, T>, n: usize) -> Packed<&[T::Acc]> {
+    let planes = sources.input(n, 0);
+    let data = planes.data.get(planes.base..).filter(|_| sources.plan.reads_input()).and_then(T::as_acc);
+    Packed { data: data.unwrap_or(&[]), channel: planes.channel }
+}
+
+/// Adds up all points of an image, and makes the gradients of its `own` ones. Gives whether all terms were finite.
+#[expect(clippy::too_many_arguments, reason = "all that a share has of an image")]
+fn add<'a, T: Stored>(
+    sources: Sources<'a, T>,
+    n: usize,
+    input: Packed<&'a [T::Acc]>,
+    mut sums: Packed<&mut [T::Acc]>,
+    added: &Added,
+    own: Range<usize>,
+    grid_grad: &mut GridGrad<'a, T>,
+    kept: &mut Kept<T::Acc>,
+    mut band: Option<&mut Band<T::Acc>>,
+) -> bool {
+    let (plan, p) = (sources.plan, sources.plan.problem());
+    let mut finite = true;
+    kept.zeroed = Zeroed::default();
+    for (points, makes) in [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)] {
+        if !makes && (!p.want_input_grad || added.channels.is_empty()) {
+            continue;
+        }
+        let image = PointLanes {
+            axes: sources.axes(),
+            size: [p.hi, p.wi],
+            points,
+            grid: sources.grid(n),
+            grad_output: sources.grad_output(n, 0),
+            input: Packed { data: if makes { input.data } else { &[] }, ..input },
+            input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
+            channels: p.c,
+            added: added.channels.clone(),
+            rows: added.rows.clone(),
+            grid_grad: makes.then_some(&mut *grid_grad),
+            kept: Some(&mut *kept),
+            band: band.as_deref_mut(),
+        };
+        finite &= dispatch(sources.level, image);
+    }
+    let pixels = added.rows.len().wrapping_mul(p.wi);
+    kept.zeroed.finish(&mut sums, [added.channels.len(), pixels]);
+    finite
+}

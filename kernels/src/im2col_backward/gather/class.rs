@@ -79,7 +79,8 @@ impl<V: Copy> Class<V> {
         for (end, (vectors, woven)) in [&groups.first, &groups.last].into_iter().zip(woven).enumerate() {
             for (k, vector) in vectors.clone().enumerate() {
                 // Of two woven vectors one has the even cells, the other the odd ones.
-                let (vector, odd, step) = if woven { (vector.wrapping_sub(k % 2), k % 2, 2) } else { (vector, 0, 1) };
+                let single = !woven || k % 2 == 0 && k.wrapping_add(1) == vectors.len();
+                let (vector, odd, step) = if single { (vector, 0, 1) } else { (vector.wrapping_sub(k % 2), k % 2, 2) };
                 let cell = vector.wrapping_mul(V::LANES).wrapping_add(odd);
                 // Exact, as there are few enough cells.
                 let splat = |number| V::splat(isa, Real::from_usize(number));

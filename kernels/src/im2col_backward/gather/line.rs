@@ -219,8 +219,13 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     match sums.as_slice() {
         [sums] => {
             if const { weaves::<S, T>(CLASSES, N) } {
-                for (pair, out) in sums.as_chunks().0.iter().zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
+                let (pairs, single) = sums.as_chunks();
+                let mut out = out.chunks_exact_mut(lanes.wrapping_mul(2));
+                for (pair, out) in pairs.iter().zip(&mut out) {
                     T::store_woven(isa, *pair, out);
+                }
+                if let [single] = single {
+                    T::store(isa, *single, out.into_remainder());
                 }
             } else {
                 for (sum, out) in sums.iter().zip(out.chunks_exact_mut(lanes)) {

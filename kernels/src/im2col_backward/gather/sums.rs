@@ -5,13 +5,14 @@ use super::class::{Class, Tap};
 use crate::element::Element;
 use crate::simd::{Isa, Vector};
 
-/// Whether vectors of cells, so many of each class, are woven in pairs: a lane of each in turn.
+/// Whether vectors of cells, so many side by side, are woven in pairs: a lane of each in turn. A last one without another is not.
 pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
-    T::IS_BF16 && S::WEAVES_BF16 && classes == 1 && vectors.is_multiple_of(2)
+    T::IS_BF16 && S::WEAVES_BF16 && classes == 1 && vectors > 1
 }
 
 /// The sums of `N` vectors of cells side by side, made together to check bounds once for all and to hide the latency of
-/// additions. Of the first `FIRST` and the last `LAST` only the terms that their masks at an `end` let.
+/// additions. Of the first `FIRST` and the last `LAST`, and of those that are woven with these, only the terms that their masks at
+/// an `end` let.
 #[inline(always)]
 pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const LAST: usize, const CLASSES: usize>(
     isa: S,
@@ -32,12 +33,16 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
             let [begin, behind] = &tap.masks;
             let masks = if end == 0 { begin } else { behind };
             let masked = |term: V<S, T>, k: usize| match masks.get(k) {
-                Some(mask) if k < FIRST || k >= N.saturating_sub(LAST) => term.and(*mask),
+                Some(mask) if k < FIRST || k >= const { masked_from::<S, T>(CLASSES, N, LAST) } => term.and(*mask),
                 _ => term,
             };
             if const { weaves::<S, T>(CLASSES, N) } {
-                let pairs = sums.as_chunks_mut::<2>().0.iter_mut().zip(windows.chunks_exact(lanes.wrapping_mul(2)));
-                for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
+                let (pairs, single) = sums.as_chunks_mut::<2>();
+                let windows = windows.chunks_exact(lanes.wrapping_mul(2));
+                if let ([sum], rest) = (single, windows.remainder()) {
+                    *sum = *sum + masked(T::load(isa, rest), N.wrapping_sub(1));
+                }
+                for (([even, odd], windows), k) in pairs.iter_mut().zip(windows).zip((0usize..).step_by(2)) {
                     let [to_even, to_odd] = T::load_woven(isa, windows);
                     (*even, *odd) = (*even + masked(to_even, k), *odd + masked(to_odd, k.wrapping_add(1)));
                 }
@@ -49,6 +54,12 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
         }
     }
     sums
+}
+
+/// The first of the vectors with masks at the end of `vectors`.
+const fn masked_from<S: Isa, T: Element>(classes: usize, vectors: usize, masked: usize) -> usize {
+    let first = vectors.saturating_sub(masked);
+    if weaves::<S, T>(classes, vectors) && masked > 0 { first & !1 } else { first }
 }
 
 /// The sums of a row, cell by cell: where vectors would reach beyond the data.

@@ -281,6 +281,9 @@ fn routes_by_size() {
         assert_eq!(route(GridSampler { wi: pixels / 2, ..four }, 1), Route::PointLanes, "{dtype}");
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..four }, 1), Route::Images, "{dtype}");
     }
+    let four = GridSampler { interpolation: nearest, c: 4, hi: 2, wi: 1 << 17, ..few };
+    assert_eq!(route(four, 1), Route::PointLanes);
+    assert_eq!(route(GridSampler { interpolation: bilinear, ..four }, 1), Route::Images);
     // Of the nearest interpolation a plane of the gradient does, and channels lie apart.
     for (dtype, c, pixels) in [(Dtype::F64, 64, 1 << 17), (Dtype::F32, 16, 1 << 18), (Dtype::F16, 8, 1 << 18)] {
         let many = GridSampler { dtype, interpolation: nearest, c, hi: 2, wi: pixels / 2, ..few };
@@ -324,6 +327,9 @@ fn routes_by_size() {
     ] {
         let plan = planned(&GridSampler { c, hi, ..few }, &TargetSpec::host(cores));
         assert_eq!((plan.route(), plan.block_dim()), (wanted, shares), "{c} {hi} {cores}");
+        // Rows of one channel lie side by side, so that bands of them are summed up in place.
+        let staged = plan.workspace().region("input_grad_staged").is_some();
+        assert_eq!(staged, matches!(wanted, Route::Bands | Route::PointBands) && c > 1, "{c} {hi} {cores}");
     }
     // Without vectors nothing is staged.
     for (vector_bytes, direct) in [(16, false), (15, true), (4, true)] {

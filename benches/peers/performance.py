@@ -25,11 +25,11 @@ def pair(rows, name, threads):
 
 
 def two_threads(rows):
-    """Of cases that take one thread more than a millisecond: the geometric mean of its time over two threads', and the worst part
-    and the mean of two threads' bound."""
+    """Of cases that take one thread more than a millisecond, worst and mean: its time over two threads', and what these reach of
+    their bound."""
     one = {(r["dtype"], r["case"]): r["ours_ms"] for r in rows if r["threads"] == 1}
     long = [(r, one.get((r["dtype"], r["case"]), 0)) for r in rows if r["threads"] == 2]
-    long = [(r | {"speedup": alone / r["ours_ms"]}) for r, alone in long if alone > 1]
+    long = [r | {"speedup": alone / r["ours_ms"]} for r, alone in long if alone > 1]
     return pair(long, "speedup", 2), pair(long, "of_bound", 2)
 
 

@@ -29,7 +29,7 @@ impl<T: Stored> Share<'_, T> {
         let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.scratch());
         let mut scratch = Front::new(&mut *self.scratch);
         let (staged_input, staged_sums) = (scratch.take(layout.input), scratch.take(layout.input_grad));
-        let input = if plan.reads_input() && plan.stages_input() {
+        let input = if plan.stages_input() {
             let packed = cast_mut(staged_input);
             let (planes, positions) = (sources.input(n, 0), 0..pixels);
             dispatch(level, Pack { planes, channels: p.c, positions, packed: &mut *packed });
@@ -50,11 +50,8 @@ impl<T: Stored> Share<'_, T> {
         let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
         let (p, all) = (plan.problem(), plan.pixels());
         let pixels = rows.len().wrapping_mul(p.wi);
-        let input = if plan.reads_input() && plan.stages_input() {
-            Packed { data: cast(self.read), channel: all }
-        } else {
-            in_place(sources, n)
-        };
+        let input =
+            if plan.stages_input() { Packed { data: cast(self.read), channel: all } } else { in_place(sources, n) };
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let staged = plan.stages_bands();

@@ -168,7 +168,7 @@ impl Plan {
             Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
             Route::Bands => [self.reads_input().then_some("stage"), Some("compute"), input_grad.then_some("unstage")],
             Route::PointBands => {
-                let stages = self.reads_input() && self.stages_input();
+                let stages = self.stages_input();
                 [stages.then_some("stage"), Some("compute"), self.stages_bands().then_some("unstage")]
             }
         };
@@ -184,7 +184,7 @@ impl Plan {
         let (blocks, rows, own) = match self.work(phase, share) {
             Work::PointLanes { images, points: own, .. } => {
                 // Tiles have all channels, so the parts of an image share `input_grad` by rows.
-                let parts = self.bands_of_image();
+                let parts = self.shares_of_image();
                 (images, split(p.hi, parts, share % parts), own)
             }
             Work::Direct { images } | Work::Images { images } => {

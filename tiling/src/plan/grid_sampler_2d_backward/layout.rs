@@ -67,7 +67,7 @@ impl Plan {
             Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
             Route::PointLanes => {
                 let planes = |count: usize| count.checked_mul(self.pixels())?.checked_mul(size);
-                input = if self.reads_input() && self.stages_input() { planes(self.problem.c)? } else { 0 };
+                input = if self.stages_input() { planes(self.problem.c)? } else { 0 };
                 let sums = self.problem.want_input_grad && self.stages_input_grad();
                 input_grad = if sums { planes(self.planes_at_once())? } else { 0 };
                 tile = 0;
@@ -106,7 +106,7 @@ impl Plan {
         let phases = first.saturating_add(self.route_phases().count());
         let stages = match self.route() {
             Route::Bands => self.reads_input(),
-            Route::PointBands => self.reads_input() && self.stages_input(),
+            Route::PointBands => self.stages_input(),
             _ => false,
         };
         let compute = first.saturating_add(usize::from(stages));
@@ -194,7 +194,7 @@ impl Plan {
                 let first = image.saturating_mul(planes);
                 let row = self.problem.c.saturating_mul(self.problem.wi);
                 let at = |y: usize| first.saturating_add(y.saturating_mul(row));
-                let staged = reads && self.stages_input();
+                let staged = self.stages_input();
                 let read = if staged { part("input_staged", first..first.saturating_add(planes), size) } else { 0..0 };
                 let apart = self.stages_bands();
                 let write = if apart { part("input_grad_staged", at(rows.start)..at(rows.end), size) } else { 0..0 };

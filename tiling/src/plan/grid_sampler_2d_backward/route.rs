@@ -175,22 +175,23 @@ impl Plan {
 
     /// The rows of an image that its bands have.
     pub fn bands(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (hi, bands) = (self.problem.hi, self.bands_of_image());
+        let (hi, bands) = (self.problem.hi, self.shares_of_image());
         (0..bands.get()).map(move |band| split(hi, bands, band))
     }
 
-    pub(super) fn bands_of_image(&self) -> NonZeroUsize {
+    /// Shares of each image, where there are more shares than images.
+    pub(super) fn shares_of_image(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.common.block_dim / images_of(self.problem.n)).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// A share of an image with points side by side: some channels of `input_grad`, and so many points of `grid_grad` that all
     /// shares take as long.
-    pub(super) fn part_of_image(&self, shares: NonZeroUsize, share: usize) -> Work {
+    pub(super) fn part_of_image(&self, share: usize) -> Work {
         /// Times that adding a point to a channel, and computing its gradient for a channel, take.
         const ADD: usize = 1;
         const GRADIENT: usize = 1;
         let (p, points) = (&self.problem, self.points());
-        let parts = NonZeroUsize::new(shares.get() / images_of(p.n)).unwrap_or(NonZeroUsize::MIN);
+        let parts = self.shares_of_image();
         let (image, part) = (share / parts, share % parts);
         let adds = if p.want_input_grad { ADD } else { 0 };
         // The points before the end of a part.
@@ -207,10 +208,11 @@ impl Plan {
         Work::PointLanes { images: image..image.saturating_add(1), channels: split(p.c, parts, part), points }
     }
 
-    /// Whether the route with points side by side works on a copy of `input`: its planes have gaps or need widening.
+    /// Whether the routes with points side by side work on a copy of `input`: they read it, and its planes have gaps or need widening.
     #[must_use]
     pub fn stages_input(&self) -> bool {
-        self.sums_apart() || !self.copies.has(Tensor::Input) && !self.packed(self.problem.input_strides)
+        let packed = self.copies.has(Tensor::Input) || self.packed(self.problem.input_strides);
+        self.reads_input() && (self.sums_apart() || !packed)
     }
 
     /// Whether that route adds up `input_grad` in a copy.

@@ -103,7 +103,7 @@ impl Plan {
                 let points = if p.want_grid_grad { 0..self.points() } else { 0..0 };
                 Work::PointLanes { images: self.images(shares, share), channels: 0..p.c, points }
             }
-            (Route::PointLanes, _) => self.part_of_image(shares, share),
+            (Route::PointLanes, _) => self.part_of_image(share),
             (Route::Images, _) => Work::Images { images: self.images(shares, share) },
             (Route::Blocks, "compute") => {
                 Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
@@ -115,7 +115,7 @@ impl Plan {
                 Work::Pack { values: split(values, shares, share) }
             }
             (Route::Bands | Route::PointBands, "compute") => {
-                let bands = self.bands_of_image();
+                let bands = self.shares_of_image();
                 let (image, band) = (share / bands, share % bands);
                 let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
@@ -159,11 +159,12 @@ impl Plan {
                 let run = first.saturating_add(run.start)..first.saturating_add(run.end);
                 let grid_grad = points.elements(&run);
                 if self.route() == Route::Bands || self.stages_bands() {
-                    return ShareRange { grid_grad, ..nothing };
+                    ShareRange { grid_grad, ..nothing }
+                } else {
+                    let first = image.saturating_mul(p.hi);
+                    let rows = first.saturating_add(rows.start)..first.saturating_add(rows.end);
+                    ShareRange { input_grad: self.input_grad_units(3).elements(&rows), grid_grad }
                 }
-                let first = image.saturating_mul(p.hi);
-                let rows = first.saturating_add(rows.start)..first.saturating_add(rows.end);
-                ShareRange { input_grad: self.input_grad_units(3).elements(&rows), grid_grad }
             }
             Work::Unstage { planes: run } => ShareRange { input_grad: planes.elements(&run), ..nothing },
             Work::Unpack { rows } => ShareRange { input_grad: self.input_grad_units(3).elements(&rows), ..nothing },

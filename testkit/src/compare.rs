@@ -5,7 +5,7 @@ use std::fmt;
 use ubtile_tiling::Dtype;
 
 use crate::data::{Data, index_of};
-use crate::number::{Float, canonical_nan, component, decode, encode, ulp_distance};
+use crate::number::{Compute, Float, canonical_nan, component, decode, encode, ulp_distance};
 use crate::reference::{Cell, Expected, Sum};
 
 /// A sum below this part of the magnitudes of its terms has cancelled.
@@ -174,7 +174,7 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatc
             Cell::Bits(_) => return Err(Box::new(Mismatch { reason: Reason::Bits, at: at(f64::NAN), report })),
             Cell::Sum(sum) => sum,
         };
-        match judge(dtype, &limits, expected.compute.max(), got, &sum) {
+        match judge(dtype, &limits, expected.compute, got, &sum) {
             Verdict::Unjudged => report.unjudged += 1,
             Verdict::NonFinite => report.non_finite += 1,
             Verdict::Small => report.small += 1,
@@ -205,12 +205,12 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatc
     }
 }
 
-fn judge(dtype: Dtype, limits: &Limits, compute_max: f64, bits: u64, sum: &Sum) -> Verdict {
+fn judge(dtype: Dtype, limits: &Limits, compute: Compute, bits: u64, sum: &Sum) -> Verdict {
     let (got, want) = (decode(dtype, bits), sum.value);
     if got.is_nan() && bits != canonical_nan(dtype) {
         return Verdict::Wrong(Reason::Nan);
     }
-    if sum.peak > compute_max {
+    if sum.peak > compute.max() {
         return Verdict::Unjudged;
     }
     if !want.is_finite() {
@@ -225,7 +225,7 @@ fn judge(dtype: Dtype, limits: &Limits, compute_max: f64, bits: u64, sum: &Sum) 
     if !got.is_finite() || want.abs() * (1.0 - slack) > max {
         return Verdict::Wrong(Reason::NonFinite);
     }
-    let error = (got - want).abs();
+    let error = ((got - want).abs() - sum.underflows * compute.smallest() / 2.0).max(0.0);
     if want.abs() < sum.magnitude * CANCELLED {
         // Terms may be so small that the dtype has no number nearer than this.
         let error = (error - Float::of(dtype).smallest() / 2.0).max(0.0);
@@ -244,10 +244,9 @@ mod tests {
     use ubtile_tiling::TensorDesc;
 
     use super::*;
-    use crate::number::Compute;
 
     fn sum(value: f64, magnitude: f64) -> Cell {
-        Cell::Sum(Sum { value, magnitude, peak: magnitude, terms: 2 })
+        Cell::Sum(Sum { value, magnitude, peak: magnitude, underflows: 0.0, terms: 2 })
     }
 
     /// Compares results, given in bits, with sums.
@@ -291,6 +290,25 @@ mod tests {
             assert_eq!(verdict(Dtype::F16, &[(bits, sum(smallest / 2.0, magnitude * 2.0))]).unwrap().relative, 1);
         }
         assert_eq!(verdict(Dtype::F16, &[(2, sum(smallest / 2.0, magnitude * 2.0))]), Err(Reason::Mean));
+    }
+
+    #[test]
+    fn a_product_that_underflowed_costs_what_it_is_multiplied_with() {
+        let smallest = Compute::F32.smallest();
+        let (mut change, mut gradient) = (Sum::default(), Sum::default());
+        change.add(-0.5, 0.5, smallest);
+        gradient.add_product(&change, 3e38);
+        let got = |x: f64| verdict(Dtype::F32, &[(encode(Dtype::F32, x), Cell::Sum(gradient))]);
+        // Half of the smallest number is a tie that goes to 0.
+        assert_eq!(got(0.0).unwrap().small, 1);
+        assert_eq!(got(-smallest * 3e38).unwrap().small, 1);
+        assert_eq!(got(smallest * 3e38), Err(Reason::Absolute));
+        // A difference of pixels that are no smaller than the smallest normal number loses nothing that counts.
+        let (mut change, mut gradient) = (Sum::default(), Sum::default());
+        change.add(1.0, 1.0, f64::from(f32::MIN_POSITIVE));
+        gradient.add_product(&change, 3e38);
+        let wrong = encode(Dtype::F32, gradient.value * (1.0 + 2f64.powi(-9)));
+        assert_eq!(verdict(Dtype::F32, &[(wrong, Cell::Sum(gradient))]), Err(Reason::Relative));
     }
 
     #[test]

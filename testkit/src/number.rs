@@ -96,6 +96,15 @@ impl Compute {
             Self::F64 => f64::MAX,
         }
     }
+
+    /// The smallest number above 0.
+    #[must_use]
+    pub const fn smallest(self) -> f64 {
+        match self {
+            Self::F32 => f32::from_bits(1) as f64,
+            Self::F64 => f64::from_bits(1),
+        }
+    }
 }
 
 /// The number that the low bits of `bits` are, of a component's dtype; exact but for I64 beyond 2^53.

@@ -45,6 +45,9 @@ pub struct Sum {
     pub magnitude: f64,
     /// The largest such sum on the way to the result: beyond the compute type's range, an intermediate may have overflowed.
     pub peak: f64,
+    /// How often a product, times what it was multiplied with afterwards, may have lost half of the compute type's smallest number
+    /// above 0: what rounding costs where its relative error does not hold.
+    pub underflows: f64,
     /// How many terms there were.
     pub terms: usize,
 }
@@ -55,6 +58,8 @@ impl Sum {
         self.value += weight * value;
         if weight.is_finite() && value.is_finite() {
             self.magnitude += (scale * value).abs();
+            // The weight is a product too.
+            self.underflows += value.abs() + 1.0;
         }
         self.peak = self.peak.max(if undecided(weight, scale, value) { f64::INFINITY } else { self.magnitude });
         self.terms += 1;
@@ -65,6 +70,7 @@ impl Sum {
         self.value += sum.value * factor;
         if factor.is_finite() {
             self.magnitude += sum.magnitude * factor.abs();
+            self.underflows += sum.underflows * factor.abs() + 1.0;
         }
         let undecided = undecided(sum.value, sum.magnitude, factor);
         self.peak = self.peak.max(sum.peak).max(if undecided { f64::INFINITY } else { self.magnitude });

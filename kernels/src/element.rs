@@ -37,6 +37,14 @@ pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     fn narrow(sum: Self::Acc) -> Self;
 }
 
+/// Makes every NaN the canonical one.
+#[inline(always)]
+pub(crate) fn make_canonical<S: Isa, T: Element>(isa: S, values: &mut [T]) {
+    for values in values.chunks_mut(<T::Acc as Real>::V::<S>::LANES) {
+        T::store(isa, T::load(isa, values), values);
+    }
+}
+
 impl Element for f32 {
     type Acc = Self;
     #[inline(always)]

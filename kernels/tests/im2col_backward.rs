@@ -396,6 +396,33 @@ fn tall_kernels() {
     }
 }
 
+/// Sums of kernels that are too tall for registers are made where they are written, if rows and planes have no gaps and a plane is larger
+/// than the buffer: some rows at a time, the last vector of a row beyond it, but not beyond a share.
+#[test]
+fn tall_kernels_without_gaps() {
+    let rng = &mut Rng::new(14);
+    for dtype in [Dtype::F32, Dtype::F64] {
+        let narrow = sizes_around(4, 8).into_iter().filter(|&w| w > 0).map(|w| (4100 / w + 1, w));
+        for (h, w) in narrow.chain([(21, 3001)]) {
+            let kernel = [9, if w > 2 { 3 } else { 1 }];
+            let spec = Im2col { dtype, out_dtype: dtype, h, w, kernel, padding: [4, 1], ..Default::default() };
+            check(&spec, Fill::Specials, rng);
+            let (_, grad_output, want) = prepare(&spec, Fill::Specials, rng);
+            // Of each row, plane and image something else is behind.
+            for [row, plane, image] in [[1, 0, 0], [0, 1, 0], [0, 0, 1]] {
+                let mut desc = spec.desc();
+                let (pitch, channels) = (w + row, spec.c);
+                let plane = h * pitch + plane;
+                desc.out.strides = Dims::new(&[channels * plane + image, plane, pitch, 1]).unwrap();
+                let problem = desc.check(None, Edition::Any).unwrap();
+                for level in Level::available() {
+                    check_run(&spec, &planned(&problem, 2, None), level, 2, &grad_output, &want);
+                }
+            }
+        }
+    }
+}
+
 /// Cells whose numbers are no f32 any more.
 #[test]
 fn rows_longer_than_a_lane_counts() {

@@ -3,9 +3,9 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use crate::element::Element;
+use crate::element::{Element, make_canonical};
 use crate::level::{Kernel, VECTORS};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::Isa;
 
 /// Channels (or axes) of positions in rows and columns. `D` is a slice of elements, to read or to write.
 #[derive(Clone, Copy, Debug)]
@@ -167,11 +167,7 @@ impl<T: Element> Kernel for Canonical<'_, T> {
                 let values =
                     planes.data.get_mut(offset.wrapping_add(c.wrapping_mul(planes.channel))..).unwrap_or(&mut []);
                 if planes.column == 1 {
-                    let values = values.get_mut(..count).unwrap_or(&mut []);
-                    for k in (0..count).step_by(<T::Acc as Real>::V::<S>::LANES) {
-                        let values = values.get_mut(k..).unwrap_or(&mut []);
-                        T::store(isa, T::load(isa, values), values);
-                    }
+                    make_canonical(isa, values.get_mut(..count).unwrap_or(&mut []));
                 } else {
                     for k in 0..count {
                         if let Some(value) = values.get_mut(k.wrapping_mul(planes.column)) {

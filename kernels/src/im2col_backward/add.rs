@@ -9,17 +9,20 @@ use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector, line_of};
 
+/// How far ahead windows are asked for.
+const AHEAD_BYTES: usize = 16 << 10;
+
 /// A vector of sums that elements of type `T` are added to.
 type Sum<T, S> = <<T as Element>::Acc as Real>::V<S>;
 
 /// Adds all windows of a tile's taps that lie in a block to its sums, taps in order.
-pub(super) struct Add<'a, T> {
+pub(super) struct Add<'a, T: Element> {
     pub(super) job: &'a Job<'a>,
     pub(super) block: Block,
     /// `grad_output`, whole or the local input box of the tile.
     pub(super) data: &'a [T],
-    /// The buffer of the sums.
-    pub(super) room: &'a mut [f64],
+    /// The sums, from the block's first row on.
+    pub(super) sums: &'a mut [T::Acc],
 }
 
 impl<T: Element> Kernel for Add<'_, T> {
@@ -27,8 +30,7 @@ impl<T: Element> Kernel for Add<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Self { job, block, data, room } = self;
-        let sums: &mut [T::Acc] = bytemuck::try_cast_slice_mut(room).unwrap_or_default();
+        let Self { job, block, data, sums } = self;
         let Geometry { dilation, padding, stride, columns: [lh, lw], .. } = *job.problem;
         let Windows { start, taps, steps, in_place } = job.windows;
         let [[i0, i1], [j0, j1]] = job.taps;
@@ -99,7 +101,7 @@ struct Span<V> {
     to: usize,
     /// Lanes of all vectors.
     lanes: usize,
-    /// Masks of the lanes inside the first and the last vector.
+    /// Masks of the lanes inside the first and the last vector, which is masked by the last one where it is both.
     first: V,
     last: V,
 }
@@ -114,9 +116,9 @@ impl<V> Span<V> {
         let numbers: [V::Elem; 8] = core::array::from_fn(Real::from_usize);
         let lane = V::load(isa, &numbers);
         let limit = |lane| V::splat(isa, V::Elem::from_usize(lane));
-        let (mut first, last) = (limit(from).le(lane), lane.lt(limit(to + V::LANES - lanes)));
+        let (first, mut last) = (limit(from).le(lane), lane.lt(limit(to + V::LANES - lanes)));
         if lanes == V::LANES {
-            first = first.and(last);
+            last = first.and(last);
         }
         Self { from, to, lanes, first, last }
     }
@@ -140,13 +142,20 @@ impl Rows {
     #[inline(always)]
     fn add<S: Isa, T: Element>(self, isa: S, data: &[T], span: Span<Sum<T, S>>, sums: &mut [T::Acc]) {
         let Self { count, mut from, steps, next_tap, mut to, pitch } = self;
-        let (line, cache) = (line_of::<T>(), isa.level2());
-        let (mut ahead, mut behind) = (from.wrapping_add(next_tap), 0usize);
+        // Behind the last row come those of the next tap: taps lie far apart, and the processor's own prefetching loses the trail at each.
+        let (line, cache, all) = (line_of::<T>(), isa.level2(), count.wrapping_mul(steps[0]));
+        let (mut run, mut ahead, mut behind) = (from, AHEAD_BYTES / size_of::<T>().max(1), 0usize);
+        if T::IS_HALF {
+            // All rows that have room for their sums take less.
+            (run, ahead) = (run.wrapping_add(next_tap), 0);
+        }
         for _ in 0..count {
-            // The next tap's rows: taps lie far apart, and the processor's own prefetching loses the trail at each.
             behind = behind.wrapping_add(steps[0]);
             while behind >= line {
-                isa.prefetch(cache, data, ahead);
+                if !T::IS_HALF && ahead >= all {
+                    (run, ahead) = (run.wrapping_add(next_tap), 0);
+                }
+                isa.prefetch(cache, data, run.wrapping_add(ahead));
                 ahead = ahead.wrapping_add(line);
                 behind -= line;
             }
@@ -166,18 +175,19 @@ impl Rows {
 #[inline(always)]
 fn add_row<S: Isa, T: Element>(isa: S, cells: &[T], sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
     let lanes = <Sum<T, S>>::LANES;
+    let last = cells.len().saturating_sub(lanes);
+    let (sums, cells) = (sums.split_at_mut_checked(last), cells.split_at_checked(last));
+    let (Some((sums, last_sums)), Some((cells, last_cells))) = (sums, cells) else { return };
     // A zip of both would divide by the lanes, for all the compiler can be sure of by zero.
     let (mut sums, mut cells) = (sums.chunks_exact_mut(lanes), cells.chunks_exact(lanes));
     if let (Some(sums), Some(cells)) = (sums.next(), cells.next()) {
         add_to(isa, sums, T::load(isa, cells).and(span.first));
     }
-    if let (Some(sums), Some(cells)) = (sums.next_back(), cells.next_back()) {
-        add_to(isa, sums, T::load(isa, cells).and(span.last));
-    }
     for sums in sums {
         let Some(cells) = cells.next() else { return };
         add_to(isa, sums, T::load(isa, cells));
     }
+    add_to(isa, last_sums, T::load(isa, last_cells).and(span.last));
 }
 
 /// A row, element by element: at the ends of the data, and where elements do not lie side by side.

@@ -67,10 +67,10 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
     let exact = geometry.columns[1] < 1 << 23;
     // With a dilation the taps of a class are those whose distance is a multiple of the stride; at worst all.
     let taps = if geometry.dilation[1].get() == 1 { kw.div_ceil(stride) } else { kw };
-    // Where no cache holds the windows of a plane, or all of them, few long streams are faster than many: one for each tap. Of
-    // halves, which take longer to widen, more may be followed.
+    // Where no cache holds the windows of a plane, or all of them, few long streams are faster than many: one for each tap. Not of
+    // halves, which take longer to widen than to read.
     let (size, all_taps) = (geometry.dtype.size(), kh.saturating_mul(kw));
-    let streams = stride > 1 || all_taps <= if size == 2 { 2 * STREAMS } else { STREAMS };
+    let streams = stride > 1 || size == 2 || all_taps <= STREAMS;
     let plane = geometry.grad_output_strides[1].saturating_mul(all_taps).saturating_mul(size);
     let all = plane.saturating_mul(geometry.n).saturating_mul(geometry.c);
     let near = streams || plane <= PLANE || all <= NEAR;

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use crate::built::{BF16, F16, F32, F64};
 use crate::cast::Round;
+use crate::element::{Element, make_canonical};
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 use crate::values::ValuesMut;
@@ -22,6 +23,18 @@ impl Run {
         for (k, sum) in sums.get_mut(to..).unwrap_or_default().iter_mut().enumerate().take(self.count) {
             *sum = left.get(self.at.wrapping_add(k.wrapping_mul(self.step))).copied().unwrap_or_default();
         }
+    }
+}
+
+/// Ends sums where they were made: those of types that need no rounding.
+pub(super) struct End<'a, T>(pub(super) &'a mut [T]);
+
+impl<T: Element> Kernel for End<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) {
+        make_canonical(isa, self.0);
     }
 }
 

@@ -2,7 +2,8 @@
 
 For each case and number of threads, in some rounds of which the fastest counts: PyTorch's eager and `out=` form (for im2col also
 torch.compile), warmed up, median; then `ubtile run --time` on the same tensors from a file. Then the example `timing`, which runs
-the kernel in turn with loops that only read and write its buffers: the streaming bound. The results are compared before. See
+the kernel in turn with loops that only read and write its buffers: the streaming bound. For more threads of the grid sampler instead as
+many processes of one thread each, at the same time: what the machine has for them. The results are compared before. See
 README.md beside this file.
 """
 
@@ -58,18 +59,31 @@ def load(path):
     return load_file(path)
 
 
-def ours(args, case, call, files, threads, count):
-    """Times; the results of the last call go to the second file."""
+def timed_run(args, case, call, files, threads, count):
+    """The command that times so many calls; the results of the last one go to the second file."""
     source, target = files
     run = [args.binary, "run", case.operator, "--in", source, *call.options, "--threads", str(threads), "--level", args.level]
-    timed = subprocess.run([*run, "--out", target, "--time", str(count), "--format", "json"], check=True, capture_output=True)
+    return [*run, "--out", target, "--time", str(count), "--format", "json"]
+
+
+def ours(*what):
+    timed = subprocess.run(timed_run(*what), check=True, capture_output=True)
     return json.loads(timed.stdout)
 
 
+def side_by_side(args, case, call, files, threads, count):
+    """Time of a call when so many processes of one thread each make the same calls at the same time, over their number: threads that
+    share one call have no more of the machine than these have."""
+    folder, name = os.path.split(files[1])
+    targets = [os.path.join(folder, f"{process}-{name}") for process in range(threads)]
+    started = [
+        subprocess.Popen(timed_run(args, case, call, (files[0], target), 1, count), stdout=subprocess.PIPE) for target in targets]
+    reports = [json.loads(process.communicate()[0]) for process in started]
+    return statistics.fmean(report["time_ms"]["median"] for report in reports) / threads
+
+
 def streaming(args, case, files, threads):
-    """The kernel beside its streaming bound, on the same buffers in turn; nothing for the grid sampler, which reads more."""
-    if case.operator == GRID_SAMPLER:
-        return None
+    """The kernel beside its streaming bound, on the same buffers in turn."""
     level = [] if args.level == "auto" else ["--level", args.level]
     tensors = ["--in", files[0]] if files[0].endswith(".safetensors") else []
     run = [args.timing, "--threads", str(threads), "--seconds", str(args.budget), *level, *tensors]
@@ -96,18 +110,19 @@ def measure(args, case, call, expected, files, threads):
         # Else it counts all cases as one function with other arguments, and gives up after some.
         torch._dynamo.reset()
         forms["compile"] = call.compiled
-    times, mine = {form: [] for form in forms}, []
+    times, mine, beside = {form: [] for form in forms}, [], []
     for _ in range(args.rounds):
         for form, function in forms.items():
             times[form].append(median_ms(function, args.budget))
         count = max(3, min(500, int(args.budget * 1e3 / min(times["eager"][-1], times["out"][-1]))))
         report = ours(args, case, call, files, threads, count)
         mine.append(report["time_ms"]["median"])
+        if case.operator == GRID_SAMPLER and threads > 1:
+            beside.append(side_by_side(args, case, call, files, threads, count))
     peers, mine = {form: min(rounds) for form, rounds in times.items()}, min(mine)
     best = min((time, form) for form, time in peers.items() if form != "compile")
     outputs = load(files[1])
     results = [outputs[name] for name in ("input_grad", "grid_grad", "out", "grad_input") if name in outputs]
-    bound = streaming(args, case, files, threads)
     row = {
         "operator": case.operator, "group": case.group, "dtype": case.dtype, "case": case.name, "threads": threads,
         "peer": best[1], "peer_ms": best[0], "ours_ms": mine,
@@ -116,7 +131,11 @@ def measure(args, case, call, expected, files, threads):
     }
     if "compile" in peers:
         row["compile_ms"] = peers["compile"]
-    if bound:
+    if beside:
+        row |= {"bound_ms": min(beside), "of_bound": min(beside) / mine}
+    # The grid sampler reads more than once.
+    if case.operator != GRID_SAMPLER:
+        bound = streaming(args, case, files, threads)
         row |= {"bound_ms": bound["min_bound_ms"], "of_bound": bound["of_bound"]}
     return with_ratios(row)
 

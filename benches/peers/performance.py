@@ -116,8 +116,9 @@ Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's t
 writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
 turn, three in each of two passes over all cases, a round the median of many calls;
 *torch.compile / ours* the same for the compiled function; *2 threads* the first again with two threads each. Of the cases above a
-millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of the streaming bound
-of two threads: where memory decides, two are no faster than it is.
+millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of their bound, as no
+machine has all of a cache or of memory twice: the streaming bound of two threads, for the grid sampler half the time of a call with one
+thread while another process does the same.
 
 {table(rows)}
 

@@ -47,7 +47,7 @@ def table(rows):
 def plot(rows, path):
     """Each case a dot: how many times as long PyTorch takes, over the bytes of the tensors."""
     operators = [operator for operator in NAMES if any(r["operator"] == operator for r in rows)]
-    figure, axes = plt.subplots(1, len(operators), figsize=(4.2 * len(operators), 4), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(operators), figsize=(4.2 * len(operators), 4), sharey=True, squeeze=False, layout="constrained")
     dtypes = sorted({r["dtype"] for r in rows})
     colors = dict(zip(dtypes, plt.get_cmap("tab20").colors))
     for axis, operator in zip(axes[0], operators):
@@ -58,9 +58,11 @@ def plot(rows, path):
         axis.axhline(1, color="black", linewidth=0.8)
         axis.set(xscale="log", yscale="log", title=NAMES[operator], xlabel="bytes of all tensors")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7, ncols=2)
     axes[0][0].set_ylabel("PyTorch's time / ours, one thread")
-    figure.tight_layout()
+    # One for all, below them: above dots it would hide some.
+    handles = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels())}
+    handles = dict(sorted(handles.items()))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -403,9 +403,10 @@ fn tall_kernels_without_gaps() {
     let rng = &mut Rng::new(14);
     for dtype in [Dtype::F32, Dtype::F64] {
         let narrow = sizes_around(4, 8).into_iter().filter(|&w| w > 0).map(|w| (4100 / w + 1, w));
-        for (h, w) in narrow.chain([(21, 3001)]) {
+        let shapes = narrow.map(|shape| (shape, 2, 3)).chain([((21, 3001), 2, 3), ((45, 3001), 1, 1)]);
+        for ((h, w), n, c) in shapes {
             let kernel = [9, if w > 2 { 3 } else { 1 }];
-            let spec = Im2col { dtype, out_dtype: dtype, h, w, kernel, padding: [4, 1], ..Default::default() };
+            let spec = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, padding: [4, 1], ..Default::default() };
             check(&spec, Fill::Specials, rng);
             let (_, grad_output, want) = prepare(&spec, Fill::Specials, rng);
             // Of each row, plane and image something else is behind.

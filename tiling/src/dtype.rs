@@ -31,9 +31,8 @@ pub enum Dtype {
     C128,
 }
 
-/// Bytes of each dtype's elements, in the order of the dtypes. One table: of a `match`, an image has one for each use. Filled up to a
-/// power of two, so that no index needs a check.
-static SIZES: [u8; 16] = [2, 2, 4, 8, 1, 1, 2, 4, 8, 1, 8, 16, 0, 0, 0, 0];
+/// Bytes of each dtype's elements, in the order of the dtypes. One table: of a `match`, an image has one for each use.
+static SIZES: [u8; Dtype::ALL.len()] = [2, 2, 4, 8, 1, 1, 2, 4, 8, 1, 8, 16];
 
 impl Dtype {
     /// Every dtype, in the order of the support tables.
@@ -55,7 +54,8 @@ impl Dtype {
     /// Size of an element in bytes.
     #[must_use]
     pub const fn size(self) -> usize {
-        SIZES[self as usize % SIZES.len()] as usize
+        // It always is, but of a dtype that comes from memory the compiler does not know.
+        if (self as usize) < SIZES.len() { SIZES[self as usize] as usize } else { 0 }
     }
 
     /// The name on the command line and in reports.

@@ -2,6 +2,8 @@
 
 #[path = "im2col_backward/by_hand.rs"]
 mod by_hand;
+#[path = "im2col_backward/not_in_registers.rs"]
+mod not_in_registers;
 
 mod common;
 
@@ -57,6 +59,13 @@ fn prepare(spec: &Im2col, fill: Fill, rng: &mut Rng) -> (Problem, Data, Data) {
     compare(&want, &reference::im2col_backward::run(&problem, &grad_output))
         .unwrap_or_else(|mismatch| panic!("{spec:?}: {mismatch}"));
     (problem, grad_output, want)
+}
+
+/// The problem of a case whose output has other strides.
+fn with_out_strides(spec: &Im2col, strides: [usize; 4]) -> Problem {
+    let mut desc = spec.desc();
+    desc.out.strides = Dims::new(&strides).unwrap();
+    desc.check(None, Edition::Any).unwrap()
 }
 
 /// Checks one plan at one level against what it must give.
@@ -255,34 +264,6 @@ fn narrow_images() {
     }
 }
 
-/// Rows longer than the buffer that sums are made in, and strides of which no two cells share a vector.
-#[test]
-fn long_rows_and_large_strides() {
-    let rng = &mut Rng::new(3);
-    let rows = [
-        (4095, 3, 1, 1),
-        (4096, 3, 1, 2),
-        (4097, 3, 2, 1),
-        (8200, 2, 3, 1),
-        (4700, 2, 512, 300),
-        (1300, 3, 600, 500),
-        (5000, 2, 513, 4000),
-    ];
-    for dtype in [Dtype::F32, Dtype::F16, Dtype::F64] {
-        for (w, k, s, d) in rows {
-            let (kernel, stride, dilation) = ([1, k], [1, s], [1, d]);
-            let spec = Im2col { dtype, n: 1, c: 1, h: 2, w, kernel, stride, dilation, ..Default::default() };
-            assert!(spec.columns(1) > 0);
-            let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
-            for level in Level::available() {
-                for local_bytes in [None, Some(1 << 20), Some(20_000)] {
-                    check_run(&spec, &planned(&problem, 1, local_bytes), level, 1, &grad_output, &want);
-                }
-            }
-        }
-    }
-}
-
 /// Rows that are no multiple of the cells that the scalar level sums together: what is behind them stays as it was.
 #[test]
 fn nothing_is_written_behind_a_row() {
@@ -298,9 +279,7 @@ fn gaps_between_planes_or_images() {
     for [image, plane] in [[3 * 40, 40], [3 * 33 + 7, 33]] {
         let spec = Im2col { h: 3, w: 11, kernel: [3, 3], padding: [1, 1], ..Default::default() };
         let (_, grad_output, want) = prepare(&spec, Fill::Uniform, &mut Rng::new(12));
-        let mut desc = spec.desc();
-        desc.out.strides = Dims::new(&[image, plane, 11, 1]).unwrap();
-        let problem = desc.check(None, Edition::Any).unwrap();
+        let problem = with_out_strides(&spec, [image, plane, 11, 1]);
         for level in Level::available() {
             check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
         }
@@ -385,71 +364,6 @@ fn no_window_gives_zeros() {
     }
     // All windows lie in the padding: an image without rows.
     check(&Im2col { h: 0, padding: [2, 2], ..Default::default() }, Fill::Uniform, &mut Rng::new(5));
-}
-
-/// As many kernel rows as are summed in registers, and more.
-#[test]
-fn tall_kernels() {
-    for kh in [8, 9, 16, 17] {
-        let spec = Im2col { h: 11, kernel: [kh, 2], padding: [9, 0], ..Default::default() };
-        check(&spec, Fill::Specials, &mut Rng::new(9));
-    }
-}
-
-/// Sums of kernels that are too tall for registers are made where they are written, if rows and planes have no gaps and a plane is larger
-/// than the buffer: some rows at a time, the last vector of a row beyond it, but not beyond a share.
-#[test]
-fn tall_kernels_without_gaps() {
-    let rng = &mut Rng::new(14);
-    for dtype in [Dtype::F32, Dtype::F64] {
-        let narrow = sizes_around(4, 8).into_iter().filter(|&w| w > 0).map(|w| (4100 / w + 1, w));
-        let shapes = narrow.map(|shape| (shape, 2, 3)).chain([((21, 3001), 2, 3), ((45, 3001), 1, 1)]);
-        for ((h, w), n, c) in shapes {
-            let kernel = [9, if w > 2 { 3 } else { 1 }];
-            let spec = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, padding: [4, 1], ..Default::default() };
-            check(&spec, Fill::Specials, rng);
-            let (_, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-            // Of each row, plane and image something else is behind.
-            for [row, plane, image] in [[1, 0, 0], [0, 1, 0], [0, 0, 1]] {
-                let mut desc = spec.desc();
-                let (pitch, channels) = (w + row, spec.c);
-                let plane = h * pitch + plane;
-                desc.out.strides = Dims::new(&[channels * plane + image, plane, pitch, 1]).unwrap();
-                let problem = desc.check(None, Edition::Any).unwrap();
-                for level in Level::available() {
-                    check_run(&spec, &planned(&problem, 2, None), level, 2, &grad_output, &want);
-                }
-            }
-        }
-    }
-}
-
-/// Cells whose numbers are no f32 any more.
-#[test]
-fn rows_longer_than_a_lane_counts() {
-    let (w, far) = ((1 << 24) + 8, 1 << 24);
-    let spec = Im2col {
-        dtype: Dtype::F16,
-        out_dtype: Dtype::F16,
-        n: 1,
-        c: 1,
-        h: 1,
-        w,
-        kernel: [1, 2],
-        dilation: [1, far],
-        ..Default::default()
-    };
-    let problem = spec.problem();
-    assert_eq!(problem.columns, [1, 8]);
-    let grad_output = Data::from_fn(spec.desc().grad_output, |at| at as f64 + 1.0);
-    for level in Level::available() {
-        let mut got = output(problem.slot(Tensor::Out));
-        let (inputs, outputs) = (Inputs { grad_output: values(&grad_output) }, Outputs { out: values_mut(&mut got) });
-        run(&planned(&problem, 1, None), level, inputs, outputs, &mut []).unwrap();
-        let (front, back) = got.bytes().split_at(far * 2);
-        assert_eq!([&front[..16], back].concat(), grad_output.bytes(), "{level}");
-        assert!(front[16..].iter().all(|&byte| byte == 0), "{level}");
-    }
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Job<'_> {
             let sums: &[f64] = room;
             level.dispatch(Write { runs: self.runs(block), sums, out });
         } else {
-            let sums: &[f32] = bytemuck::try_cast_slice(room).unwrap_or(&[]);
+            let sums: &[f32] = cast(room);
             level.dispatch(Write { runs: self.runs(block), sums, out });
         }
     }

@@ -5,11 +5,13 @@
 //! f64, complex numbers by component) and rounded once: each padded column over its rows ascending, from the first row on,
 //! then the columns ascending, from the first column on. Workspace only for a copy of a `grad_output` whose columns lie far apart.
 
+mod bits;
+mod even;
 mod fold;
-mod line;
 mod part;
 mod place;
 mod rows;
+mod sources;
 
 use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};

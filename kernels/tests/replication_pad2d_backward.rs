@@ -118,7 +118,23 @@ fn widths_around_the_vectors() {
 }
 
 #[test]
-fn heights_around_the_blocks_of_rows() {
+fn the_same_padding_on_all_sides() {
+    let rng = &mut Rng::new(8);
+    for dtype in DTYPES {
+        for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).chain([63, 64, 65, 130]).filter(|&w| w > 0)
+        {
+            for pad in 1..=4 {
+                for h in [1, 2, 3, 6] {
+                    let spec = ReplicationPad { dtype, c: 3, h, w, padding: [pad; 4], ..Default::default() };
+                    check(&spec, Fill::Specials, rng);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn heights_of_few_rows() {
     let rng = &mut Rng::new(3);
     for dtype in DTYPES {
         for h in sizes_around(4, 8).into_iter().chain([16, 17]).filter(|&h| h > 0) {

@@ -4,14 +4,13 @@ use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
-use super::line::{Line, Source};
+use super::bits;
 use super::place::Place;
-use super::rows::{self, Runs};
+use super::rows::{self, Rows};
+use crate::built::COMPLEX;
 use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::Level;
 use crate::part::Planes;
-use crate::simd::scalar::Scalar;
-use crate::simd::{CACHED, Isa};
 
 /// Rows to make, with all of `grad_output` that folds into them at hand.
 pub(super) struct Fold<'a, T> {
@@ -32,10 +31,20 @@ pub(super) struct Fold<'a, T> {
 impl<T: Element> Fold<'_, T> {
     /// Makes them.
     pub(super) fn run(self, level: Level) {
-        if !level.is_scalar() && self.from.step() == self.parts && self.to.step() == self.parts {
-            level.dispatch(Lines(self));
-        } else {
-            self.cells();
+        let side_by_side = self.from.step() == self.parts && self.to.step() == self.parts;
+        let is_whole = self.run == [0, self.columns.size] && !is_cropped(self.rows) && !is_cropped(self.columns);
+        if level.is_scalar() || !side_by_side || !is_whole || self.columns.size < 2 {
+            return self.cells();
+        }
+        let even = rows::outermost(self.rows) == rows::outermost(self.columns);
+        let is_real = !COMPLEX || T::IS_HALF || self.parts == 1;
+        match (is_real, rows::outermost(self.columns)) {
+            (true, [2, 2]) if even => level.dispatch(Rows::<T, 1, 2>(self)),
+            (true, [3, 3]) if even => level.dispatch(Rows::<T, 1, 3>(self)),
+            (true, [4, 4]) if even => level.dispatch(Rows::<T, 1, 4>(self)),
+            (true, _) => level.dispatch(Rows::<T, 1, 0>(self)),
+            (false, [2, 2]) if even => level.dispatch(Rows::<T, 2, 2>(self)),
+            (false, _) => level.dispatch(Rows::<T, 2, 0>(self)),
         }
     }
 
@@ -63,8 +72,9 @@ impl<T: Element> Fold<'_, T> {
                     let start = to_row.wrapping_add(x.wrapping_mul(to.step()));
                     if source.rows == 1 && inner.contains(&x) {
                         let count = inner.end.wrapping_sub(x);
-                        let run = |start| Runs { start, count: count.wrapping_mul(parts), pitch: 0 };
-                        rows::copy(Scalar, source.data, run(source.start), dest, run(start), 1);
+                        let end = start.wrapping_add(count.wrapping_mul(parts));
+                        let src = source.data.get(source.start..).unwrap_or(&[]);
+                        bits::copy(src, dest.get_mut(start..end).unwrap_or(&mut []));
                         x = inner.end;
                         continue;
                     }
@@ -114,47 +124,9 @@ impl<T: Element> Cells<'_, T> {
     }
 }
 
-/// Bytes of rows that are asked for ahead of their use. Of shorter ones each step takes many, longer ones are runs of their own:
-/// both a processor foresees.
-const ASKED: Range<usize> = 320..3072;
-
-/// Rows whose columns lie side by side.
-struct Lines<'a, T>(Fold<'a, T>);
-
-impl<T: Element> Kernel for Lines<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        let Fold { planes, run, parts, rows, columns, source, from, dest, to } = self.0;
-        let line = Line::new(columns, run, parts);
-        let inner = copied_only(rows, [0, rows.size]);
-        let is_asked = size_of_val(source) > CACHED && ASKED.contains(&from.pitch().wrapping_mul(size_of::<T>()));
-        let at_once = line.rows_at_once::<T>(is_asked, from.pitch(), to.pitch());
-        for (plane, [start, end]) in planes {
-            let (from_plane, to_plane) = (from.plane(plane), to.plane(plane).wrapping_add(line.start));
-            let mut row = start;
-            while row < end {
-                let [i0, i1] = rows.sources(row);
-                let start = from_plane.wrapping_add(i0.wrapping_mul(from.pitch()));
-                let source = Source { data: source, start, pitch: from.pitch() };
-                let dest = dest.get_mut(to_plane.wrapping_add(row.wrapping_mul(to.pitch()))..).unwrap_or(&mut []);
-                let (sources, mut made) = (i1.wrapping_sub(i0), 1);
-                if inner.contains(&row) {
-                    made = inner.end.min(end).wrapping_sub(row).min(at_once);
-                }
-                if is_asked {
-                    source.ask(isa, sources.max(made));
-                }
-                match sources {
-                    0 => line.zero(dest),
-                    1 => line.copy(isa, source, dest, to.pitch(), made),
-                    _ => line.fold(isa, source, sources, dest),
-                }
-                row = row.wrapping_add(made);
-            }
-        }
-    }
+/// Whether some positions of the image have no source, or the outermost not their own.
+fn is_cropped(axis: Axis) -> bool {
+    axis.copied([0, axis.size]) != [0, axis.size]
 }
 
 /// The positions of a run that have one source each, one behind the other.

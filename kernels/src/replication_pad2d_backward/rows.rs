@@ -1,165 +1,117 @@
-//! What is done to many short rows alike, without vectors.
-//!
-//! Functions of their own, called once for a block of rows: inside a larger loop the compiler runs out of registers for all
-//! these positions, which costs twice the time.
+//! Whole rows of planes that nothing was cropped from, the elements of which lie side by side.
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use ubtile_tiling::replication_pad2d_backward::Axis;
+
+use super::bits;
+use super::even;
+use super::fold::Fold;
+use super::sources::Sources;
 use crate::element::Element;
-use crate::level::{Kernel, VECTORS};
-use crate::simd::Isa;
+use crate::level::Kernel;
+use crate::simd::{CACHED, Cache, Isa, prefetch_run};
 
-/// Runs of rows of more bytes are copied by a call each.
-const LONG: usize = 4096;
+/// Bytes of rows that are asked for ahead of their use. Of shorter ones each step takes many, longer ones are runs of their own:
+/// both a processor foresees.
+const ASKED: Range<usize> = 96..3072;
 
-/// A part of a row that occurs in some rows, `pitch` apart, from `start` on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Runs {
-    pub(super) start: usize,
-    pub(super) count: usize,
-    pub(super) pitch: usize,
-}
+/// Bytes of rows that are asked for at once: the memory would idle behind more.
+const BLOCK_BYTES: usize = 2048;
 
-impl Runs {
-    /// The same in units of which each of these has `size`.
-    fn times(self, size: usize) -> Self {
-        let Self { start, count, pitch } = self;
-        Self { start: start.wrapping_mul(size), count: count.wrapping_mul(size), pitch: pitch.wrapping_mul(size) }
-    }
-}
+/// How far ahead `grad_output` is asked for.
+const AHEAD_BYTES: usize = 8192;
 
-/// Copies the bits of runs to runs of the same length, in `rows` rows.
-#[inline(always)]
-pub(super) fn copy<S: Isa, T: Element>(isa: S, source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    let (source, dest) = (bytemuck::try_cast_slice(source), bytemuck::try_cast_slice_mut(dest));
-    if let (Ok(source), Ok(dest)) = (source, dest) {
-        isa.call(Copying { source, from: from.times(size_of::<T>()), dest, to: to.times(size_of::<T>()), rows });
-    }
-}
+/// Rows to make of elements of `P` scalars. If `N` is not 0, as many elements fold into the first of each row and into the last,
+/// and as many rows into the first row of a plane and into the last.
+pub(super) struct Rows<'a, T, const P: usize, const N: usize>(pub(super) Fold<'a, T>);
 
-/// Bytes to copy: the same for all types.
-struct Copying<'a> {
-    source: &'a [u8],
-    from: Runs,
-    dest: &'a mut [u8],
-    to: Runs,
-    rows: usize,
-}
-
-impl Kernel for Copying<'_> {
+impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Isa>(self, _: S) {
-        let Self { source, from, dest, to, rows } = self;
-        let (mut at, mut there) = (from.start, to.start);
-        for _ in 0..rows {
-            let src = source.get(at..at.wrapping_add(from.count));
-            let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(from.count))) else { return };
-            if VECTORS && src.len() <= LONG {
-                copy_short(src, dst);
-            } else {
-                dst.copy_from_slice(src);
-            }
-            (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
-        }
-    }
-}
-
-/// Copies without a call.
-#[inline(always)]
-fn copy_short(src: &[u8], dst: &mut [u8]) {
-    if !(copy_by::<64>(src, dst) || copy_by::<16>(src, dst) || copy_by::<4>(src, dst)) {
-        // One or two bytes.
-        for (dst, src) in dst.iter_mut().zip(src) {
-            *dst = *src;
-        }
-    }
-}
-
-/// Copies `N` bytes at a time, the last of them again with some before; false where there are fewer.
-#[inline(always)]
-fn copy_by<const N: usize>(src: &[u8], dst: &mut [u8]) -> bool {
-    let Some(last) = src.last_chunk::<N>() else { return false };
-    for (dst, src) in dst.as_chunks_mut::<N>().0.iter_mut().zip(src.as_chunks::<N>().0) {
-        *dst = *src;
-    }
-    if let Some(dst) = dst.last_chunk_mut::<N>() {
-        *dst = *last;
-    }
-    true
-}
-
-/// Folds each run of elements of `P` scalars to one element, in `rows` rows: their sum, ascending, from the first on.
-#[inline(always)]
-pub(super) fn fold<T: Element, const P: usize>(source: &[T], from: Runs, dest: &mut [T], to: Runs, rows: usize) {
-    // The usual paddings, 1 to 3, with their loops unrolled; for complex numbers, which are rare, 1.
-    match from.count {
-        2 if P == 1 => fold_some::<T, P, 2>(source, from, dest, to, rows),
-        3 if P == 1 => fold_some::<T, P, 3>(source, from, dest, to, rows),
-        4 => fold_some::<T, P, 4>(source, from, dest, to, rows),
-        _ => fold_some::<T, P, 1>(source, from, dest, to, rows),
-    }
-}
-
-/// The same of `N` scalars, or of any run where `N` is 1.
-#[inline(never)]
-fn fold_some<T: Element, const P: usize, const N: usize>(
-    source: &[T],
-    from: Runs,
-    dest: &mut [T],
-    to: Runs,
-    rows: usize,
-) {
-    let count = if N == 1 { from.count } else { N };
-    let (mut at, mut there) = (from.start, to.start);
-    for _ in 0..rows {
-        let src = source.get(at..at.wrapping_add(count));
-        let (Some(src), Some(dst)) = (src, dest.get_mut(there..there.wrapping_add(P))) else { return };
-        if let ([first, rest @ ..], [dst, ..]) = (src.as_chunks::<P>().0, dst.as_chunks_mut::<P>().0) {
-            let mut sums = first.map(T::widen);
-            for values in rest {
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum = *sum + value.widen();
+    fn run<S: Isa>(self, isa: S) {
+        let Fold { planes, rows, columns, source, from, dest, to, .. } = self.0;
+        let [len, width] = [columns.size, columns.padded].map(|elements| elements.wrapping_mul(P));
+        let edges = outermost(columns).map(|elements| elements.wrapping_mul(P));
+        let [top, bottom] = outermost(rows);
+        let (pitch, to_pitch, last) = (from.pitch(), to.pitch(), rows.size.wrapping_sub(1));
+        let is_joined = N == 0 && [width, pitch, to_pitch] == [len; 3];
+        let is_asked = size_of_val(source) > CACHED && ASKED.contains(&pitch.wrapping_mul(size_of::<T>()));
+        let block = NonZeroUsize::new(pitch.wrapping_mul(size_of::<T>())).map_or(1, |bytes| BLOCK_BYTES / bytes);
+        let at_once = if is_asked { block.max(1) } else { usize::MAX };
+        let ahead = AHEAD_BYTES / size_of::<T>().max(1);
+        for (plane, [start, end]) in planes {
+            let [above, _] = if start == 0 { [0; 2] } else { rows.sources(start) };
+            let mut at = from.plane(plane).wrapping_add(above.wrapping_mul(pitch));
+            let mut there = to.plane(plane).wrapping_add(start.wrapping_mul(to_pitch));
+            let mut row = start;
+            while row < end {
+                // What folds into a row lies behind what folds into the one before.
+                let count = match row {
+                    _ if row > 0 && row < last => 1,
+                    _ if N > 0 => N,
+                    0 => top,
+                    _ => bottom,
+                };
+                if count > 1 {
+                    let Some(dest) = dest.get_mut(there..there.wrapping_add(len)) else { return };
+                    if N > 0 {
+                        let mut rows = [&[][..]; N];
+                        let mut start = at;
+                        for row in &mut rows {
+                            let Some(source) = source.get(start..start.wrapping_add(width)) else { return };
+                            *row = source;
+                            start = start.wrapping_add(pitch);
+                        }
+                        even::folded::<S, T, P, N>(isa, rows, dest);
+                    } else {
+                        let data = source.get(at..).unwrap_or(&[]);
+                        Sources::<T, P> { data, pitch, count, width, edges }.fold(isa, dest);
+                    }
+                    at = at.wrapping_add(count.wrapping_mul(pitch));
+                    there = there.wrapping_add(to_pitch);
+                    row = row.wrapping_add(1);
+                    continue;
+                }
+                let many = if row > 0 && row < last { end.min(last).wrapping_sub(row) } else { 1 };
+                row = row.wrapping_add(many);
+                if is_joined {
+                    let all = many.wrapping_mul(len);
+                    let dest = dest.get_mut(there..there.wrapping_add(all)).unwrap_or(&mut []);
+                    bits::copy(source.get(at..).unwrap_or(&[]), dest);
+                    (at, there) = (at.wrapping_add(all), there.wrapping_add(all));
+                    continue;
+                }
+                let mut left = many;
+                // Blocks keep the loop that asks out of the one over rows, which needs all registers.
+                while left > 0 {
+                    let block = left.min(at_once);
+                    left = left.wrapping_sub(block);
+                    if is_asked {
+                        prefetch_run(isa, Cache::Level1, source, at.wrapping_add(ahead), block.wrapping_mul(pitch));
+                    }
+                    for _ in 0..block {
+                        let Some(dest) = dest.get_mut(there..there.wrapping_add(len)) else { return };
+                        if N > 0 {
+                            let Some(source) = source.get(at..at.wrapping_add(width)) else { return };
+                            even::copied::<S, T, P, N>(isa, source, dest);
+                        } else {
+                            let data = source.get(at..).unwrap_or(&[]);
+                            Sources::<T, P> { data, pitch, count, width, edges }.copy(isa, dest);
+                        }
+                        (at, there) = (at.wrapping_add(pitch), there.wrapping_add(to_pitch));
+                    }
                 }
             }
-            *dst = sums.map(T::narrow);
         }
-        (at, there) = (at.wrapping_add(from.pitch), there.wrapping_add(to.pitch));
     }
 }
 
-/// Folds a box of `rows` rows to one element of `P` scalars: each column ascending, from the first row on, then these sums.
+/// How many positions fold into the first of the image, and into the last.
 #[inline(always)]
-pub(super) fn fold_box<T: Element, const P: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    if P == 1 && from.count.is_multiple_of(2) {
-        fold_columns::<T, P, 2>(source, from, rows, dest);
-    } else {
-        fold_columns::<T, P, 1>(source, from, rows, dest);
-    }
-}
-
-/// The same, `N` columns at a time; their number is a multiple of it.
-#[inline(never)]
-fn fold_columns<T: Element, const P: usize, const N: usize>(source: &[T], from: Runs, rows: usize, dest: &mut [T]) {
-    let mut total = [T::Acc::default(); P];
-    let mut column = 0usize;
-    while column < from.count {
-        let mut sums = [[T::Acc::default(); P]; N];
-        let mut at = from.start.wrapping_add(column);
-        for row in 0..rows {
-            let Some(values) = source.get(at..at.wrapping_add(N * P)) else { return };
-            for (sum, value) in sums.as_flattened_mut().iter_mut().zip(values) {
-                *sum = if row == 0 { value.widen() } else { *sum + value.widen() };
-            }
-            at = at.wrapping_add(from.pitch);
-        }
-        for (j, sum) in sums.iter().enumerate() {
-            for (total, sum) in total.iter_mut().zip(sum) {
-                *total = if column == 0 && j == 0 { *sum } else { *total + *sum };
-            }
-        }
-        column = column.wrapping_add(N * P);
-    }
-    for (dest, sum) in dest.iter_mut().zip(total) {
-        *dest = T::narrow(sum);
-    }
+pub(super) fn outermost(axis: Axis) -> [usize; 2] {
+    let [[from, to], [start, end]] = [axis.sources(0), axis.sources(axis.size.wrapping_sub(1))];
+    [to.wrapping_sub(from), end.wrapping_sub(start)]
 }

@@ -43,6 +43,7 @@ impl Axis {
     }
 
     /// Where a position of the image lies in `grad_output`, moved into it.
+    #[inline]
     fn moved(&self, at: usize) -> usize {
         // The check keeps the sum within `isize`.
         (at as isize).saturating_add(self.before).max(0).unsigned_abs().min(self.padded)

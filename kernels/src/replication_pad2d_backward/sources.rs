@@ -1,0 +1,150 @@
+//! Rows of `grad_output` that fold into a row, however many rows and columns.
+
+use super::bits;
+use crate::element::Element;
+use crate::simd::{Isa, MOST_LANES, Real, Vector};
+
+/// Vector of what sums are made in.
+pub(super) type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
+
+/// The rows. All positions are in scalars, `P` of which are an element.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a, T, const P: usize> {
+    /// From the first row on to the end of the tensor.
+    pub(super) data: &'a [T],
+    /// From a row to the next.
+    pub(super) pitch: usize,
+    pub(super) count: usize,
+    /// Length of each.
+    pub(super) width: usize,
+    /// How much of each folds into the first element, and into the last.
+    pub(super) edges: [usize; 2],
+}
+
+impl<'a, T: Element, const P: usize> Sources<'a, T, P> {
+    /// Makes a row from one row.
+    #[inline(always)]
+    pub(super) fn copy<S: Isa>(self, isa: S, dest: &mut [T]) {
+        bits::copy(self.from(self.before()), dest);
+        let [first, last] = self.edges;
+        for (from, count, to) in [(0, first, 0), (self.width.wrapping_sub(last), last, dest.len().wrapping_sub(P))] {
+            let (source, dest) = (self.from(from), dest.get_mut(to..).unwrap_or(&mut []));
+            // One element has been copied.
+            if count > P && T::IS_HALF {
+                fold_short(isa.quad(), source, count, dest);
+            } else if count > P {
+                fold_elements::<T, P>(source.get(..count).unwrap_or(&[]), dest);
+            }
+        }
+    }
+
+    /// Makes a row from several rows.
+    #[inline(always)]
+    pub(super) fn fold<S: Isa>(self, isa: S, dest: &mut [T]) {
+        if dest.len() < V::<S, T>::LANES {
+            self.fold_body(isa.quad(), dest);
+        } else {
+            self.fold_body(isa, dest);
+        }
+        let [first, last] = self.edges;
+        self.fold_box(isa, 0, first, dest);
+        let to = dest.len().wrapping_sub(P);
+        self.fold_box(isa, self.width.wrapping_sub(last), last, dest.get_mut(to..).unwrap_or(&mut []));
+    }
+
+    /// How much of a row is in front of the image.
+    #[inline(always)]
+    fn before(self) -> usize {
+        self.edges[0].wrapping_sub(P)
+    }
+
+    #[inline(always)]
+    fn from(self, at: usize) -> &'a [T] {
+        self.data.get(at..).unwrap_or(&[])
+    }
+
+    /// Sums of columns over rows.
+    #[inline(always)]
+    fn fold_body<S: Isa>(self, isa: S, dest: &mut [T]) {
+        let mut at = 0usize;
+        while at < dest.len() {
+            // The last vector again with some sums that are made, where there are enough.
+            at = at.min(dest.len().saturating_sub(V::<S, T>::LANES));
+            let end = at.wrapping_add(V::<S, T>::LANES).min(dest.len());
+            let sum = self.sums(isa, self.before().wrapping_add(at));
+            T::store(isa, sum, dest.get_mut(at..end).unwrap_or(&mut []));
+            at = end;
+        }
+    }
+
+    /// Sums of a vector of columns over rows, ascending, from the first row on.
+    #[inline(always)]
+    fn sums<S: Isa>(self, isa: S, at: usize) -> V<S, T> {
+        let mut sum = T::load(isa, self.from(at));
+        let mut start = at;
+        for _ in 1..self.count {
+            start = start.wrapping_add(self.pitch);
+            sum = sum + load(isa, self.data, start);
+        }
+        sum
+    }
+
+    /// Folds `count` columns of all rows to an element.
+    #[inline(always)]
+    fn fold_box<S: Isa>(self, isa: S, from: usize, count: usize, dest: &mut [T]) {
+        let mut total = [T::Acc::default(); P];
+        for at in (0..count).step_by(V::<S, T>::LANES) {
+            let mut sums = [T::Acc::default(); MOST_LANES];
+            self.sums(isa, from.wrapping_add(at)).store(&mut sums);
+            let columns = count.wrapping_sub(at).min(V::<S, T>::LANES);
+            for (i, element) in sums.get(..columns).unwrap_or(&[]).as_chunks::<P>().0.iter().enumerate() {
+                for (total, value) in total.iter_mut().zip(element) {
+                    *total = if at == 0 && i == 0 { *value } else { *total + *value };
+                }
+            }
+        }
+        let mut lanes = [T::Acc::default(); MOST_LANES];
+        for (lane, total) in lanes.iter_mut().zip(total) {
+            *lane = total;
+        }
+        T::store(isa, V::<S, T>::load(isa, &lanes), dest.get_mut(..P).unwrap_or(&mut []));
+    }
+}
+
+/// A vector of a slice, without a look at each of its elements where there are enough.
+#[inline(always)]
+fn load<S: Isa, T: Element>(isa: S, data: &[T], at: usize) -> V<S, T> {
+    match data.get(at..at.wrapping_add(V::<S, T>::LANES)) {
+        Some(full) => T::load(isa, full),
+        None => T::load(isa, data.get(at..).unwrap_or(&[])),
+    }
+}
+
+/// Folds the first `count` short elements to one, in a vector of which one lane is wanted: to widen them one by one takes far longer.
+#[inline(always)]
+fn fold_short<S: Isa, T: Element>(isa: S, source: &[T], count: usize, dest: &mut [T]) {
+    let mut sum = load(isa, source, 0);
+    for column in 1..count {
+        sum = sum + load(isa, source, column);
+    }
+    let mut made = [T::zeroed(); MOST_LANES];
+    T::store(isa, sum, &mut made);
+    let [made, ..] = made;
+    if let Some(dest) = dest.first_mut() {
+        *dest = made;
+    }
+}
+
+/// Folds elements to one.
+#[inline(always)]
+fn fold_elements<T: Element, const P: usize>(source: &[T], dest: &mut [T]) {
+    if let ([first, rest @ ..], Some(dest)) = (source.as_chunks::<P>().0, dest.first_chunk_mut()) {
+        let mut total = first.map(T::widen);
+        for element in rest {
+            for (total, value) in total.iter_mut().zip(element) {
+                *total = *total + value.widen();
+            }
+        }
+        *dest = total.map(T::narrow);
+    }
+}

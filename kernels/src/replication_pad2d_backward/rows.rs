@@ -56,6 +56,9 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
                     _ => bottom,
                 };
                 if count > 1 {
+                    if is_asked {
+                        prefetch_run(isa, Cache::Level1, source, at.wrapping_add(ahead), count.wrapping_mul(pitch));
+                    }
                     let Some(dest) = dest.get_mut(there..there.wrapping_add(len)) else { return };
                     if N > 0 {
                         let mut rows = [&[][..]; N];

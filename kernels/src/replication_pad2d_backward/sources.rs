@@ -4,6 +4,9 @@ use super::bits;
 use crate::element::Element;
 use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
+/// Vectors of sums that are made side by side, so that whole lines are read.
+const UNROLL: usize = 4;
+
 /// Vector of what sums are made in.
 pub(super) type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -66,27 +69,38 @@ impl<'a, T: Element, const P: usize> Sources<'a, T, P> {
     /// Sums of columns over rows.
     #[inline(always)]
     fn fold_body<S: Isa>(self, isa: S, dest: &mut [T]) {
+        let lanes = V::<S, T>::LANES;
         let mut at = 0usize;
+        while let Some(dest) = dest.get_mut(at..at.wrapping_add(lanes.wrapping_mul(UNROLL))) {
+            let sums: [_; UNROLL] = self.sums(isa, self.before().wrapping_add(at));
+            for (dest, sum) in dest.chunks_exact_mut(lanes).zip(sums) {
+                T::store(isa, sum, dest);
+            }
+            at = at.wrapping_add(lanes.wrapping_mul(UNROLL));
+        }
         while at < dest.len() {
             // The last vector again with some sums that are made, where there are enough.
-            at = at.min(dest.len().saturating_sub(V::<S, T>::LANES));
-            let end = at.wrapping_add(V::<S, T>::LANES).min(dest.len());
-            let sum = self.sums(isa, self.before().wrapping_add(at));
+            at = at.min(dest.len().saturating_sub(lanes));
+            let end = at.wrapping_add(lanes).min(dest.len());
+            let [sum] = self.sums(isa, self.before().wrapping_add(at));
             T::store(isa, sum, dest.get_mut(at..end).unwrap_or(&mut []));
             at = end;
         }
     }
 
-    /// Sums of a vector of columns over rows, ascending, from the first row on.
+    /// Sums of columns over rows, ascending, from the first row on: `M` vectors of them.
     #[inline(always)]
-    fn sums<S: Isa>(self, isa: S, at: usize) -> V<S, T> {
-        let mut sum = T::load(isa, self.from(at));
+    fn sums<S: Isa, const M: usize>(self, isa: S, at: usize) -> [V<S, T>; M] {
+        let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); M];
         let mut start = at;
-        for _ in 1..self.count {
+        for row in 0..self.count {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let values = load(isa, self.data, start.wrapping_add(i.wrapping_mul(V::<S, T>::LANES)));
+                *sum = if row == 0 { values } else { *sum + values };
+            }
             start = start.wrapping_add(self.pitch);
-            sum = sum + load(isa, self.data, start);
         }
-        sum
+        sums
     }
 
     /// Folds `count` columns of all rows to an element.
@@ -95,7 +109,8 @@ impl<'a, T: Element, const P: usize> Sources<'a, T, P> {
         let mut total = [T::Acc::default(); P];
         for at in (0..count).step_by(V::<S, T>::LANES) {
             let mut sums = [T::Acc::default(); MOST_LANES];
-            self.sums(isa, from.wrapping_add(at)).store(&mut sums);
+            let [vector] = self.sums(isa, from.wrapping_add(at));
+            vector.store(&mut sums);
             let columns = count.wrapping_sub(at).min(V::<S, T>::LANES);
             for (i, element) in sums.get(..columns).unwrap_or(&[]).as_chunks::<P>().0.iter().enumerate() {
                 for (total, value) in total.iter_mut().zip(element) {

@@ -36,9 +36,10 @@ impl<T: Element> Fold<'_, T> {
         if level.is_scalar() || !side_by_side || !is_whole || self.columns.size < 2 {
             return self.cells();
         }
-        let even = rows::outermost(self.rows) == rows::outermost(self.columns);
+        let edges = rows::outermost(self.columns);
+        let even = rows::outermost(self.rows) == edges;
         let is_real = !COMPLEX || T::IS_HALF || self.parts == 1;
-        match (is_real, rows::outermost(self.columns)) {
+        match (is_real, edges) {
             (true, [2, 2]) if even => level.dispatch(Rows::<T, 1, 2>(self)),
             (true, [3, 3]) if even => level.dispatch(Rows::<T, 1, 3>(self)),
             (true, [4, 4]) if even => level.dispatch(Rows::<T, 1, 4>(self)),

@@ -49,8 +49,9 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
             let mut row = start;
             while row < end {
                 // What folds into a row lies behind what folds into the one before.
+                let is_inner = row > 0 && row < last;
                 let count = match row {
-                    _ if row > 0 && row < last => 1,
+                    _ if is_inner => 1,
                     _ if N > 0 => N,
                     0 => top,
                     _ => bottom,
@@ -78,7 +79,7 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
                     row = row.wrapping_add(1);
                     continue;
                 }
-                let many = if row > 0 && row < last { end.min(last).wrapping_sub(row) } else { 1 };
+                let many = if is_inner { end.min(last).wrapping_sub(row) } else { 1 };
                 row = row.wrapping_add(many);
                 if is_joined {
                     let all = many.wrapping_mul(len);

@@ -20,11 +20,11 @@ pub(super) fn copy<T: bytemuck::Pod>(source: &[T], dest: &mut [T]) {
 #[inline(always)]
 fn copy_short(source: &[u8], dest: &mut [u8]) {
     let in_chunks = chunks::<64>(source, dest)
-        || two::<32>(source, dest)
-        || two::<16>(source, dest)
-        || two::<8>(source, dest)
-        || two::<4>(source, dest)
-        || two::<2>(source, dest);
+        || chunks::<32>(source, dest)
+        || chunks::<16>(source, dest)
+        || chunks::<8>(source, dest)
+        || chunks::<4>(source, dest)
+        || chunks::<2>(source, dest);
     if !in_chunks {
         for (dest, source) in dest.iter_mut().zip(source) {
             *dest = *source;
@@ -38,19 +38,6 @@ fn chunks<const N: usize>(source: &[u8], dest: &mut [u8]) -> bool {
     let Some(last) = source.last_chunk::<N>() else { return false };
     for (dest, source) in dest.as_chunks_mut::<N>().0.iter_mut().zip(source.as_chunks::<N>().0) {
         *dest = *source;
-    }
-    if let Some(dest) = dest.last_chunk_mut::<N>() {
-        *dest = *last;
-    }
-    true
-}
-
-/// Copies the first `N` bytes and the last, of at most twice as many; false where there are fewer.
-#[inline(always)]
-fn two<const N: usize>(source: &[u8], dest: &mut [u8]) -> bool {
-    let (Some(first), Some(last)) = (source.first_chunk::<N>(), source.last_chunk::<N>()) else { return false };
-    if let Some(dest) = dest.first_chunk_mut::<N>() {
-        *dest = *first;
     }
     if let Some(dest) = dest.last_chunk_mut::<N>() {
         *dest = *last;

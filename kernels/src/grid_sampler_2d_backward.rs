@@ -9,6 +9,7 @@
 //! halved; blocks ascending. `docs/numerics.md` has every step.
 
 mod band;
+mod batch;
 mod bicubic;
 mod cells;
 mod channels_last;

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::batch::{BATCH, Batch, halve_each};
 use super::bicubic::Bicubic;
 use super::cells::{ABSENT, Axes, CHUNK, Cells, Corners, Each, Find, Sums, Window, any_present};
 use super::dispatch;
@@ -204,38 +205,53 @@ impl<A: Real> Four<'_, '_, A> {
         let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
         let (cells, input, input_grad) = (*cells, *input, &mut **input_grad);
         let zeros = [[A::default(); GROUP]; 16];
-        let points = corners.iter().zip(scattered).zip(sums_x.iter_mut().zip(sums_y)).take(count);
         let groups = pitch / GROUP;
-        let tile = tile.as_chunks::<GROUP>().0.chunks(groups.max(1));
-        for (k, (((&[nw, ne, sw, se], scattered), (sum_x, sum_y)), go)) in points.zip(tile).enumerate() {
-            let (Some(distances), Some(go)) = (cells.distances(k), go.get(..groups)) else { continue };
-            if !input.is_empty() {
-                let four = square(input, [nw, se], diagonals[0], go.len()).or_else(
-                    #[inline(always)]
-                    || {
-                        let [nw, ne, sw, se] = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
-                        let any = nw.or(ne).or(sw).or(se).is_some();
-                        let [nw, ne, sw, se] = [nw, ne, sw, se].map(|pixel| pixel.unwrap_or(&zeros));
-                        any.then_some([nw, ne, sw, se])
-                    },
-                );
-                if let Some(four) = four {
-                    let [x, y] = gradient::bilinear(isa, go, four, distances);
-                    (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
-                }
-            }
-            if scatters {
-                let weights = cells.weights(distances);
-                let &[nw, _, _, se] = scattered;
-                if let Some(square) = square_mut(input_grad, [nw, se], diagonals[1], go.len()) {
-                    gradient::scatter_square(isa, square, weights, go);
-                    continue;
-                }
-                for (&at, weight) in scattered.iter().zip(weights) {
-                    if let Some(pixel) = position_mut(input_grad, at, pitch) {
-                        gradient::scatter(isa, pixel, weight, go);
+        let tile = tile.as_chunks::<GROUP>().0.chunks(groups.wrapping_mul(BATCH).max(1));
+        let pixels = corners.as_chunks::<BATCH>().0.iter().zip(scattered.as_chunks::<BATCH>().0);
+        let sums = sums_x.as_chunks_mut().0.iter_mut().zip(sums_y.as_chunks_mut().0);
+        let (mut batch, mut lanes) = (Batch::new(), [[[A::default(); GROUP]; BATCH]; 2]);
+        for (first, (((corners, scattered), [sums_x, sums_y]), go)) in
+            (0..count).step_by(BATCH).zip(pixels.zip(sums.map(|(x, y)| [x, y])).zip(tile))
+        {
+            batch.set(isa, cells, first);
+            let points = corners.iter().zip(scattered).take(count.wrapping_sub(first));
+            for (k, ((&[nw, ne, sw, se], scattered), go)) in points.zip(go.chunks_exact(groups.max(1))).enumerate() {
+                if !input.is_empty() {
+                    let four = square(input, [nw, se], diagonals[0], go.len()).or_else(
+                        #[inline(always)]
+                        || {
+                            let [nw, ne, sw, se] = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
+                            let any = nw.or(ne).or(sw).or(se).is_some();
+                            let [nw, ne, sw, se] = [nw, ne, sw, se].map(|pixel| pixel.unwrap_or(&zeros));
+                            any.then_some([nw, ne, sw, se])
+                        },
+                    );
+                    let [x, y] = match four {
+                        Some(four) => gradient::bilinear(isa, go, four, batch.distances(k)),
+                        None => [[A::default(); GROUP]; 2],
+                    };
+                    let [xs, ys] = &mut lanes;
+                    if let (Some(to_x), Some(to_y)) = (xs.get_mut(k & (BATCH - 1)), ys.get_mut(k & (BATCH - 1))) {
+                        (*to_x, *to_y) = (x, y);
                     }
                 }
+                if scatters {
+                    let weights = batch.weights(k);
+                    let &[nw, _, _, se] = scattered;
+                    if let Some(square) = square_mut(input_grad, [nw, se], diagonals[1], go.len()) {
+                        gradient::scatter_square(isa, square, weights, go);
+                        continue;
+                    }
+                    for (&at, weight) in scattered.iter().zip(weights) {
+                        if let Some(pixel) = position_mut(input_grad, at, pitch) {
+                            gradient::scatter(isa, pixel, weight, go);
+                        }
+                    }
+                }
+            }
+            if !input.is_empty() {
+                halve_each(isa, &lanes[0], sums_x);
+                halve_each(isa, &lanes[1], sums_y);
             }
         }
     }

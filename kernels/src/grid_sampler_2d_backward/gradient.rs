@@ -1,16 +1,18 @@
 //! The gradient of a point: what a channel adds to it, and the order of the sum over channels.
 
+use core::ops::Add;
+
 use super::bicubic::Keys;
 use super::cells::Distances;
 use super::coordinates::splat;
 use crate::simd::{Isa, Real, Vector};
 
-/// Sums of the channels of a block by their number modulo 8, along x and y.
-pub(crate) type Lanes<A> = [[A; 8]; 2];
+/// Sums of the channels of a block by their number modulo 8, along x and y. Of up to four channels four are enough.
+pub(crate) type Lanes<A, const COUNT: usize> = [[A; COUNT]; 2];
 
 /// The sum over a block of channels: lanes 8 to 4, to 2, to 1.
 #[inline(always)]
-pub(crate) fn halve<A: Real>([a, b, c, d, e, f, g, h]: [A; 8]) -> A {
+pub(crate) fn halve<V: Copy + Add<Output = V>>([a, b, c, d, e, f, g, h]: [V; 8]) -> V {
     let [a, b, c, d] = [a + e, b + f, c + g, d + h];
     (a + c) + (b + d)
 }
@@ -22,10 +24,10 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     grad_output: &[[A; GROUP]],
     [nw, ne, sw, se]: [&[[A; GROUP]]; 4],
     distances: Distances<A>,
-) -> Lanes<A> {
+) -> Lanes<A, GROUP> {
     let Distances { before: [bx, by], after: [ax, ay] } = distances;
     let (bx, by, ax, ay) = (splat(isa, bx), splat(isa, by), splat(isa, ax), splat(isa, ay));
-    let mut lanes = [[A::default(); 8]; 2];
+    let mut lanes = [[A::default(); GROUP]; 2];
     // All have the same length; cut to it, they need no look at it in the loop.
     let count = grad_output.len();
     let (Some(nw), Some(ne)) = (nw.get(..count), ne.get(..count)) else { return lanes };
@@ -54,7 +56,7 @@ pub(crate) fn bicubic<S: Isa, A: Real, const GROUP: usize>(
     pixels: &[[&[[A; GROUP]]; 4]; 4],
     columns: &Keys<A>,
     rows: &Keys<A>,
-) -> Lanes<A> {
+) -> Lanes<A, 8> {
     let mut lanes = [[A::default(); 8]; 2];
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
         let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));

@@ -121,6 +121,19 @@ pub(crate) fn stage<S: Isa, T: Element>(
                 }
             }
             let mut pixels = staged.get_mut(to..).unwrap_or(&mut []).chunks_exact_mut(pitch.max(1));
+            if channels.saturating_sub(c) <= 1 {
+                // A lone channel and zeros, or these alone: there is nothing to exchange.
+                for p in (0..whole).step_by(lanes) {
+                    let mut values = [T::Acc::default(); MOST_LANES];
+                    T::load(isa, rows[0].get(p..).unwrap_or(&[])).store(&mut values);
+                    for (pixel, value) in pixels.by_ref().zip(values).take(lanes) {
+                        let to = pixel.get_mut(c..c.wrapping_add(lanes)).unwrap_or(&mut []);
+                        splat::<S, T::Acc>(isa, T::Acc::default()).store(to);
+                        to.iter_mut().take(1).for_each(|to| *to = value);
+                    }
+                }
+                continue;
+            }
             for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]
@@ -171,6 +184,17 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
                 }
             }
             let mut pixels = staged.get(from..).unwrap_or(&[]).chunks_exact(pitch.max(1));
+            if channels.end.saturating_sub(c) == 1 {
+                let [Some(row), ..] = &mut rows else { continue };
+                for to in row.chunks_exact_mut(lanes) {
+                    let mut values = [T::Acc::default(); MOST_LANES];
+                    for (value, pixel) in values.iter_mut().zip(pixels.by_ref()).take(lanes) {
+                        *value = pixel.get(c).copied().unwrap_or_default();
+                    }
+                    T::store(isa, Vector::load(isa, &values), to);
+                }
+                continue;
+            }
             for p in (0..whole).step_by(lanes) {
                 <T::Acc as Real>::V::<S>::transpose(
                     #[inline(always)]

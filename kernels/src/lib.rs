@@ -20,6 +20,7 @@
     allow(dead_code, unused_imports)
 )]
 
+mod bits;
 mod built;
 mod cast;
 mod element;

@@ -5,7 +5,6 @@
 //! f64, complex numbers by component) and rounded once: each padded column over its rows ascending, from the first row on,
 //! then the columns ascending, from the first column on. Workspace only for a copy of a `grad_output` whose columns lie far apart.
 
-mod bits;
 mod even;
 mod fold;
 mod part;

@@ -2,6 +2,8 @@
 
 #[path = "im2col_backward/by_hand.rs"]
 mod by_hand;
+#[path = "im2col_backward/narrow.rs"]
+mod narrow;
 #[path = "im2col_backward/not_in_registers.rs"]
 mod not_in_registers;
 
@@ -222,41 +224,6 @@ fn few_vectors_with_ends() {
                     let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
                     for level in Level::available() {
                         check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Narrow images with as many windows as cells in a row, whose rows are summed together: of each width that this is done for and a
-/// few more, with heights of one block of rows, a part of one, and a row more, reached by all kernel rows or by some.
-#[test]
-fn narrow_images() {
-    let rng = &mut Rng::new(14);
-    for (w, dtype) in (1..=34).flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
-        let rows = (64 / w).max(1);
-        for h in [1, 2, 3, 5, rows, rows + 1] {
-            // The third has no column that all taps reach unless it is wide, the fourth a row more of windows, the fifth a row less.
-            for (kernel, dilation, padding) in [
-                ([3, 3], [1, 1], [1, 1]),
-                ([1, 5], [1, 1], [0, 2]),
-                ([2, 3], [3, 4], [2, 4]),
-                ([2, 3], [1, 1], [1, 1]),
-                ([4, 3], [1, 1], [1, 1]),
-                ([8, 7], [1, 1], [5, 3]),
-            ] {
-                // Rows with gaps between them are summed one by one.
-                let outputs = if h == 3 { Layout::Pitched } else { Layout::Contiguous };
-                let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };
-                let spec = Im2col { kernel, dilation, padding, ..shape };
-                if spec.desc().check(None, Edition::Any).is_err() {
-                    continue;
-                }
-                let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-                for level in Level::available() {
-                    for threads in [1, 2] {
-                        check_run(&spec, &planned(&problem, threads, None), level, threads, &grad_output, &want);
                     }
                 }
             }

@@ -123,8 +123,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         let Self { geometry: g, rows, data, first, out } = self;
         let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
         let ahead = Ahead::new(g, size_of::<T>(), bytes);
-        if const { CLASSES == 1 } && flat::fits(g, V::<S, T>::LANES) && !matches!(ahead, Ahead::Rows { .. }) {
-            return isa.call(Flat { geometry: g, rows, data, first, out, ahead });
+        if flat::fits::<CLASSES>(g, V::<S, T>::LANES) && !matches!(ahead, Ahead::Rows { .. }) {
+            return isa.call(Flat::<T, CLASSES> { geometry: g, rows, data, first, out, ahead });
         }
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));

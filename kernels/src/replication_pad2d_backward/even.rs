@@ -3,8 +3,8 @@
 //! This is how images are padded but for rare cases. With the number known to the compiler the edges take no loops: rows of small
 //! planes are made in half of the time or less.
 
-use super::bits;
 use super::sources::V;
+use crate::bits;
 use crate::element::Element;
 use crate::simd::{Isa, MOST_LANES, Vector};
 

@@ -4,9 +4,9 @@ use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
-use super::bits;
 use super::place::Place;
 use super::rows::{self, Rows};
+use crate::bits;
 use crate::built::COMPLEX;
 use crate::element::Element;
 use crate::level::Level;

@@ -5,10 +5,10 @@ use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
-use super::bits;
 use super::even;
 use super::fold::Fold;
 use super::sources::Sources;
+use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{CACHED, Cache, Isa, prefetch_run};

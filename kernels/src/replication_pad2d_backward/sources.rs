@@ -1,6 +1,6 @@
 //! Rows of `grad_output` that fold into a row, however many rows and columns.
 
-use super::bits;
+use crate::bits;
 use crate::element::Element;
 use crate::simd::{Isa, MOST_LANES, Real, Vector};
 

@@ -7,7 +7,7 @@ const LONG: usize = 4096;
 
 /// Fills `dest` with the first elements of `source`; leaves it where there are fewer.
 #[inline(always)]
-pub(super) fn copy<T: bytemuck::Pod>(source: &[T], dest: &mut [T]) {
+pub(crate) fn copy<T: bytemuck::Pod>(source: &[T], dest: &mut [T]) {
     let Some(source) = source.get(..dest.len()) else { return };
     if !VECTORS || size_of_val(source) > LONG {
         dest.copy_from_slice(source);

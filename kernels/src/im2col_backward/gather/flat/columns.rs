@@ -1,0 +1,180 @@
+//! The kernel columns that reach the cells of a class, and the sums of these over some rows.
+
+use ubtile_tiling::im2col_backward::Geometry;
+
+use super::super::sums::weaves;
+use super::super::{MOST, TAPS, V};
+use super::block::Block;
+use crate::element::Element;
+use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
+
+/// A kernel column.
+#[derive(Clone, Copy, Debug)]
+struct Tap<V> {
+    /// Where the first cell of a row finds its window, counted from that of the kernel row; wraps.
+    at: usize,
+    /// The lanes that have one.
+    mask: [V; MOST],
+}
+
+/// What depends on columns alone: once for all planes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Columns<S: Isa, T: Element, const CLASSES: usize> {
+    /// Of the row, and windows.
+    width: usize,
+    taps: [Tap<V<S, T>>; TAPS],
+    count: usize,
+    /// The numbers of the lanes' cells.
+    cells: [V<S, T>; MOST],
+    /// Where vectors begin to read and where cell 0 does last, counted from the window of a kernel row.
+    reads: [isize; 2],
+}
+
+impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
+    const LANES: usize = V::<S, T>::LANES;
+    /// Pairs of vectors have even cells and odd ones.
+    const WOVEN: bool = weaves::<S, T>(CLASSES, MOST);
+
+    /// A class without taps.
+    #[inline(always)]
+    pub(super) fn none(isa: S) -> Self {
+        let zero = V::<S, T>::splat(isa, Real::from_usize(0));
+        let none = Tap { at: 0, mask: [zero; MOST] };
+        Self { width: 0, taps: [none; TAPS], count: 0, cells: [zero; MOST], reads: [isize::MAX, isize::MIN] }
+    }
+
+    /// Finds the taps of the cells `first`, `first` + stride, ... of rows.
+    #[inline(always)]
+    pub(super) fn find(&mut self, isa: S, g: &Geometry, first: usize) {
+        let splat = |number| V::<S, T>::splat(isa, Real::from_usize(number));
+        self.width = g.columns[1];
+        // Arrays and functions, no closures: the compiler may call those without the vectors of the level.
+        let (mut cells, mut places) =
+            ([[T::Acc::default(); 2 * MOST_LANES]; MOST / 2], [[T::Acc::default(); 2 * MOST_LANES]; MOST / 2]);
+        let (mut number, mut column) = (0usize, 0usize);
+        for (cells, places) in cells.iter_mut().zip(&mut places) {
+            for (cell, place) in cells.iter_mut().zip(places).take(2 * Self::LANES) {
+                (*cell, *place) = (Real::from_usize(number), Real::from_usize(column));
+                number = number.wrapping_add(1);
+                column = if column.wrapping_add(1) < self.width { column.wrapping_add(1) } else { 0 };
+            }
+        }
+        let mut columns = [splat(0); MOST];
+        for (k, (numbers, places)) in cells.iter().zip(&places).enumerate() {
+            let pairs = Self::pair(isa, numbers).into_iter().zip(Self::pair(isa, places));
+            for (half, (numbers, places)) in pairs.enumerate() {
+                let k = k.wrapping_mul(2).wrapping_add(half);
+                if let (Some(cell), Some(column)) = (self.cells.get_mut(k), columns.get_mut(k)) {
+                    (*cell, *column) = (numbers, places);
+                }
+            }
+        }
+        for j in 0..g.kernel[1].get() {
+            // Cell k finds window k + (first + padding - offset) / stride.
+            let (place, offset) = (first.wrapping_add(g.padding[1]), j.wrapping_mul(g.dilation[1].get()));
+            let distance = place.abs_diff(offset);
+            if distance % g.stride[1] != 0 {
+                continue;
+            }
+            let windows = distance / g.stride[1];
+            let (before, from, to) = if place >= offset {
+                (windows, 0, self.width.saturating_sub(windows))
+            } else {
+                (windows.wrapping_neg(), windows, self.width)
+            };
+            let Some(tap) = self.taps.get_mut(self.count) else { break };
+            tap.at = j.wrapping_mul(g.grad_output_strides[1]).wrapping_add(before);
+            for (mask, column) in tap.mask.iter_mut().zip(columns) {
+                *mask = splat(from).le(column).and(column.lt(splat(to)));
+            }
+            let at = tap.at.cast_signed();
+            self.reads = [self.reads[0].min(at), self.reads[1].max(at)];
+            self.count = self.count.wrapping_add(1);
+        }
+    }
+
+    /// Two vectors of numbers, as two vectors of cells hold them.
+    #[inline(always)]
+    fn pair(isa: S, numbers: &[T::Acc; 2 * MOST_LANES]) -> [V<S, T>; 2] {
+        let both = [V::<S, T>::load(isa, numbers), V::<S, T>::load(isa, numbers.get(Self::LANES..).unwrap_or(&[]))];
+        if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
+    }
+
+    /// Whether all that as many vectors as there are at most read is in data of a length.
+    #[inline(always)]
+    pub(super) fn reads_within(&self, block: &Block, length: usize) -> bool {
+        if self.count == 0 {
+            return true;
+        }
+        let ([first, last], [from, to]) = (block.ends, self.reads);
+        // A place in front of the data is a huge number.
+        let end = last.checked_add_signed(to).and_then(|at| at.checked_add(MOST * Self::LANES));
+        first.checked_add_signed(from).is_some() && end.is_some_and(|end| end <= length)
+    }
+
+    /// The sums of `N` vectors of cells, which not all of the kernel rows reach where these are `MIXED`. Some of what vectors would
+    /// read may lie `BEYOND` the data.
+    #[inline(always)]
+    pub(super) fn sums<const N: usize, const MIXED: bool, const BEYOND: bool>(
+        &self,
+        isa: S,
+        data: &[T],
+        block: &Block,
+    ) -> [V<S, T>; N] {
+        let zero = V::<S, T>::splat(isa, T::Acc::default());
+        let mut sums = [zero; N];
+        let [mut later, each] = block.later;
+        for row in block.reaching() {
+            // Not all at once, which would leave memory idle afterwards.
+            prefetch_run(isa, isa.level2(), data, later, each);
+            later = later.wrapping_add(each);
+            let mut reached = [zero; N];
+            if MIXED {
+                let first_of = |row: usize| V::<S, T>::splat(isa, Real::from_usize(row.wrapping_mul(self.width)));
+                let (from, to) = (first_of(row.from), first_of(row.to));
+                for (reached, cell) in reached.iter_mut().zip(self.cells) {
+                    *reached = from.le(cell).and(cell.lt(to));
+                }
+            }
+            for tap in self.taps.iter().take(self.count) {
+                let (mut at, mut data, mut aside) =
+                    (row.at.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
+                if BEYOND {
+                    copy_what_is_there(data, at, &mut aside);
+                    (at, data) = (0, &aside);
+                }
+                // All of them are there. Two ways out, as the compiler makes more of two checks with one.
+                let Some(windows) = data.get(at..) else { break };
+                let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
+                let masked = |term: V<S, T>, k: usize| {
+                    let term = tap.mask.get(k).map_or(term, |mask| term.and(*mask));
+                    if MIXED { reached.get(k).map_or(term, |mask| term.and(*mask)) } else { term }
+                };
+                if const { weaves::<S, T>(CLASSES, N) } {
+                    let pairs = sums.as_chunks_mut::<2>().0.iter_mut();
+                    let pairs = pairs.zip(windows.chunks_exact(Self::LANES.wrapping_mul(2)));
+                    for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
+                        let [to_even, to_odd] = T::load_woven(isa, windows);
+                        (*even, *odd) = (*even + masked(to_even, k), *odd + masked(to_odd, k.wrapping_add(1)));
+                    }
+                } else {
+                    for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(Self::LANES)).enumerate() {
+                        *sum = *sum + masked(T::load(isa, windows), k);
+                    }
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Copies the elements from `data[at]` on; those in front of the data, where `at` has wrapped, and behind it stay as they are.
+#[cold]
+#[inline(never)]
+fn copy_what_is_there<T: Copy>(data: &[T], at: usize, to: &mut [T]) {
+    let (in_front, at) = if at > isize::MAX as usize { (at.wrapping_neg(), 0) } else { (0, at) };
+    let (to, from) = (to.get_mut(in_front..).unwrap_or_default(), data.get(at..).unwrap_or(&[]));
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}

@@ -1,0 +1,78 @@
+//! Narrow images, whose rows are summed together.
+
+use ubtile_kernels::Level;
+use ubtile_testkit::problems::{Im2col, Layout};
+use ubtile_testkit::{Fill, Rng};
+use ubtile_tiling::Edition;
+
+use super::{DTYPES, check_run, planned, prepare};
+
+/// Narrow images with as many windows as cells in a row, whose rows are summed together: of each width that this is done for and a
+/// few more, with heights of one block of rows, a part of one, and a row more, reached by all kernel rows or by some.
+#[test]
+fn rows_side_by_side() {
+    let rng = &mut Rng::new(14);
+    for (w, dtype) in (1..=34).flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
+        let rows = (64 / w).max(1);
+        for h in [1, 2, 3, 5, rows, rows + 1] {
+            // The third has no column that all taps reach unless it is wide, the fourth a row more of windows, the fifth a row less.
+            for (kernel, dilation, padding) in [
+                ([3, 3], [1, 1], [1, 1]),
+                ([1, 5], [1, 1], [0, 2]),
+                ([2, 3], [3, 4], [2, 4]),
+                ([2, 3], [1, 1], [1, 1]),
+                ([4, 3], [1, 1], [1, 1]),
+                ([8, 7], [1, 1], [5, 3]),
+            ] {
+                // Rows with gaps between them are summed one by one.
+                let outputs = if h == 3 { Layout::Pitched } else { Layout::Contiguous };
+                let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };
+                let spec = Im2col { kernel, dilation, padding, ..shape };
+                if spec.desc().check(None, Edition::Any).is_err() {
+                    continue;
+                }
+                let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
+                for level in Level::available() {
+                    for threads in [1, 2] {
+                        check_run(&spec, &planned(&problem, threads, None), level, threads, &grad_output, &want);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same with strides: as many windows in a row as every stride-th cell of it, with classes and rows that no tap reaches, and
+/// shares that begin at any row.
+#[test]
+fn rows_and_columns_a_stride_apart() {
+    let rng = &mut Rng::new(15);
+    for (w, dtype) in (1usize..=50).flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
+        for (k, s, d, p) in [
+            (1, 2, 1, 0),
+            (2, 2, 1, 0),
+            (3, 2, 1, 1),
+            (3, 2, 2, 2),
+            (6, 2, 1, 2),
+            (5, 3, 1, 2),
+            (2, 3, 1, 0),
+            (4, 4, 1, 0),
+        ] {
+            let together = s * (64usize / w.div_ceil(s)).max(1);
+            for h in [1, 4, 7, together - 1, together + s + 1] {
+                let outputs = if h == 4 { Layout::Pitched } else { Layout::Contiguous };
+                let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };
+                let spec = Im2col { kernel: [k; 2], stride: [s; 2], dilation: [d; 2], padding: [p; 2], ..shape };
+                if spec.desc().check(None, Edition::Any).is_err() {
+                    continue;
+                }
+                let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
+                for level in Level::available() {
+                    for threads in [1, 3] {
+                        check_run(&spec, &planned(&problem, threads, None), level, threads, &grad_output, &want);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ use ubtile_tiling::grid_sampler_2d_backward::CHANNEL_BLOCK;
 
 use super::bicubic::{Bicubic, first_of, keys_of, weights};
 use super::cells::{ABSENT, Axes, CHUNK, Cells, Window, any_present};
-use super::gradient::{four_pixels, halve, sixteen_pixels};
+use super::gradient::{Lanes, four_pixels, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use crate::built::BICUBIC;
@@ -64,63 +64,59 @@ impl<T: Element> Direct<'_, T> {
         }
     }
 
-    /// Gives `grid_grad` the gradients of a chunk.
+    /// Gives `grid_grad` the gradients of a chunk. A few channels at a time: those of a point may lie so far apart that a cache does
+    /// not hold all of them until the next one.
     fn gradients(&self, cells: &Cells<T::Acc>, first: usize, reads: bool, grid_grad: &mut GridGrad<'_, T>) {
         let mut sums = [[T::Acc::default(); CHUNK]; 2];
         let [sums_x, sums_y] = &mut sums;
         let mut corners = [[ABSENT; 4]; CHUNK];
         cells.corners(&self.image, &mut corners);
-        let each = sums_x.iter_mut().zip(sums_y).zip(&corners).enumerate();
-        for (k, ((x, y), corners)) in each.take(if reads { cells.count } else { 0 }) {
-            let point = self.grad_output.offset(first.wrapping_add(k));
-            if BICUBIC && let Some(bicubic) = &self.bicubic {
-                let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else { continue };
-                let offsets = bicubic.offsets(first, &self.image);
-                [*x, *y] = self.sum(point, &offsets, |pixels| sixteen_pixels(pixels, &columns, &rows));
-            } else if let Some(distances) = cells.distances(k) {
-                [*x, *y] = self.sum(point, corners, |pixels| four_pixels(pixels, distances));
+        let mut lanes = [Lanes::default(); CHUNK];
+        for c in (0..if reads { self.channels } else { 0 }).step_by(8) {
+            for (k, (corners, lanes)) in corners.iter().zip(&mut lanes).enumerate().take(cells.count) {
+                let point = self.grad_output.offset(first.wrapping_add(k));
+                if BICUBIC && let Some(bicubic) = &self.bicubic {
+                    let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else {
+                        continue;
+                    };
+                    let offsets = bicubic.offsets(first, &self.image);
+                    self.sum_eight(c, point, &offsets, |pixels| sixteen_pixels(pixels, &columns, &rows), lanes);
+                } else if let Some(distances) = cells.distances(k) {
+                    self.sum_eight(c, point, corners, |pixels| four_pixels(pixels, distances), lanes);
+                }
+            }
+            let next = c.wrapping_add(8);
+            if next % CHANNEL_BLOCK == 0 || next >= self.channels {
+                for ((x, y), lanes) in sums_x.iter_mut().zip(&mut *sums_y).zip(&mut lanes) {
+                    let [along_x, along_y] = core::mem::take(lanes);
+                    (*x, *y) = (*x + halve(along_x), *y + halve(along_y));
+                }
             }
         }
         grid_grad.put(self.level, cells, first, &mut sums);
     }
 
-    /// Sum over the channels of what `slopes` makes of a point's pixels; 0 where none of them is there.
-    fn sum<const N: usize>(
+    /// Adds what `slopes` makes of a point's pixels in up to eight channels from `c` on to their lanes; nothing where none is there.
+    fn sum_eight<const N: usize>(
         &self,
+        c: usize,
         point: usize,
         offsets: &[usize; N],
         slopes: impl Fn(&[T::Acc; N]) -> [T::Acc; 2],
-    ) -> [T::Acc; 2] {
-        let zero = T::Acc::default();
-        let mut total = [zero; 2];
+        [along_x, along_y]: &mut Lanes<T::Acc, 8>,
+    ) {
         if offsets.iter().all(|&at| at >= ABSENT) {
-            return total;
+            return;
         }
-        let (mut point, mut base) = (point, self.input.base);
-        let mut left = self.channels;
-        while left > 0 {
-            let block = left.min(CHANNEL_BLOCK.get());
-            left = left.wrapping_sub(block);
-            let mut lanes = [[zero; 8]; 2];
-            for lane in (0..8).cycle().take(block) {
-                let mut pixels = [zero; N];
-                for (pixel, &at) in pixels.iter_mut().zip(offsets) {
-                    *pixel = self.input.widen(base.wrapping_add(at));
-                }
-                let (go, [x, y]) = (self.grad_output.widen(point), slopes(&pixels));
-                for (lanes, slope) in lanes.iter_mut().zip([x, y]) {
-                    if let Some(sum) = lanes.get_mut(lane) {
-                        *sum = *sum + go * slope;
-                    }
-                }
-                point = point.wrapping_add(self.grad_output.channel);
-                base = base.wrapping_add(self.input.channel);
-            }
-            for (total, lanes) in total.iter_mut().zip(lanes) {
-                *total = *total + halve(lanes);
-            }
+        let mut point = point.wrapping_add(c.wrapping_mul(self.grad_output.channel));
+        let mut base = self.input.base.wrapping_add(c.wrapping_mul(self.input.channel));
+        for (along_x, along_y) in along_x.iter_mut().zip(along_y).take(self.channels.wrapping_sub(c)) {
+            let pixels = offsets.map(|at| self.input.widen(base.wrapping_add(at)));
+            let (go, [x, y]) = (self.grad_output.widen(point), slopes(&pixels));
+            (*along_x, *along_y) = (*along_x + go * x, *along_y + go * y);
+            point = point.wrapping_add(self.grad_output.channel);
+            base = base.wrapping_add(self.input.channel);
         }
-        total
     }
 
     /// Adds what the points of a chunk mix.
@@ -131,27 +127,36 @@ impl<T: Element> Direct<'_, T> {
         if self.bicubic.is_none() && !any_present(&corners) {
             return;
         }
-        for (k, corners) in corners.iter().enumerate().take(cells.count) {
-            let point = self.grad_output.offset(first.wrapping_add(k));
-            if BICUBIC && let Some(bicubic) = &self.bicubic {
-                let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else { continue };
-                self.add(point, &bicubic.offsets(first, &sums.window), &weights(&columns, &rows), sums);
-            } else if let Some(distances) = cells.distances(k) {
-                self.add(point, corners, &cells.weights(distances), sums);
+        let channels = sums.channels.clone();
+        for c in channels.clone().step_by(8) {
+            let some = c..channels.end.min(c.wrapping_add(8));
+            for (k, corners) in corners.iter().enumerate().take(cells.count) {
+                let point = self.grad_output.offset(first.wrapping_add(k));
+                if BICUBIC && let Some(bicubic) = &self.bicubic {
+                    let (Some(first), Some([columns, rows])) = (first_of(cells, k), keys_of(cells, k)) else {
+                        continue;
+                    };
+                    let offsets = bicubic.offsets(first, &sums.window);
+                    self.add(point, &offsets, &weights(&columns, &rows), sums, some.clone());
+                } else if let Some(distances) = cells.distances(k) {
+                    self.add(point, corners, &cells.weights(distances), sums, some.clone());
+                }
             }
         }
     }
 
-    /// Adds what a point gives its pixels in each channel.
+    /// Adds what a point gives its pixels in some channels.
     fn add<const N: usize>(
         &self,
         point: usize,
         offsets: &[usize; N],
         weights: &[T::Acc; N],
         sums: &mut PixelSums<'_, T::Acc>,
+        channels: Range<usize>,
     ) {
-        let mut base = sums.base;
-        for c in sums.channels.clone() {
+        let in_front = channels.start.wrapping_sub(sums.channels.start);
+        let mut base = sums.base.wrapping_add(in_front.wrapping_mul(sums.channel));
+        for c in channels {
             let go = self.grad_output.widen(point.wrapping_add(c.wrapping_mul(self.grad_output.channel)));
             for (&at, &weight) in offsets.iter().zip(weights) {
                 if let Some(sum) = sums.data.get_mut(base.wrapping_add(at)) {

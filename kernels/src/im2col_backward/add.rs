@@ -149,8 +149,10 @@ impl Rows {
             // All rows that have room for their sums take less.
             (run, ahead) = (run.wrapping_add(next_tap), 0);
         }
+        // Of rows whose elements do not lie side by side most of what is between is not needed.
+        let asked = if steps[1] == 1 { steps[0] } else { 0 };
         for _ in 0..count {
-            behind = behind.wrapping_add(steps[0]);
+            behind = behind.wrapping_add(asked);
             while behind >= line {
                 if !T::IS_HALF && ahead >= all {
                     (run, ahead) = (run.wrapping_add(next_tap), 0);

@@ -49,11 +49,11 @@ impl<T: Element> Fold<'_, T> {
         }
     }
 
-    /// Makes rows of any strides: cell by cell, but for those that are copies and lie side by side.
+    /// Makes rows of any strides: cell by cell, but for runs of copies.
     fn cells(self) {
         let Self { planes, run, parts, rows, columns, source, from, dest, to } = self;
         let side_by_side = from.step() == parts && to.step() == parts;
-        let inner = if side_by_side { copied_only(columns, run) } else { 0..0 };
+        let inner = copied_only(columns, run);
         for (plane, [start, end]) in planes {
             let (from_plane, to_plane) = (from.plane(plane), to.plane(plane));
             for y in start..end {
@@ -75,7 +75,14 @@ impl<T: Element> Fold<'_, T> {
                         let count = inner.end.wrapping_sub(x);
                         let end = start.wrapping_add(count.wrapping_mul(parts));
                         let src = source.data.get(source.start..).unwrap_or(&[]);
-                        bits::copy(src, dest.get_mut(start..end).unwrap_or(&mut []));
+                        if side_by_side {
+                            bits::copy(src, dest.get_mut(start..end).unwrap_or(&mut []));
+                        } else {
+                            let dest = dest.get_mut(start..).unwrap_or(&mut []).chunks_mut(to.step().max(1));
+                            for (dest, src) in dest.zip(src.chunks(from.step().max(1))).take(count) {
+                                dest.iter_mut().zip(src).take(parts).for_each(|(dest, src)| *dest = *src);
+                            }
+                        }
                         x = inner.end;
                         continue;
                     }

@@ -1,5 +1,6 @@
 """Writes docs/performance.md and its plots from the rows of `compare.py --json` and of `alone.py`:
-`performance.py ROWS.json ALONE.json DOCS`."""
+`performance.py ROWS.json ALONE.json DOCS [OTHERS.json]`. With OTHERS, rows of the same machine, those of cases that ROWS lacks
+are added to ROWS.json first."""
 
 import json
 import math
@@ -105,8 +106,22 @@ def plot_growing(found, path):
     figure.savefig(path, metadata={"Date": None})
 
 
+def with_others(about, others):
+    """The rows, and of the other ones those of cases that are not among them."""
+    if any(about[name] != others[name] for name in ("processor", "torch")):
+        sys.exit("the other rows were measured on another processor or with another PyTorch")
+    key = lambda r: (r["operator"], r["group"], r["dtype"], r["case"], r["threads"])
+    new = {key(r): r for r in about["rows"]}
+    old = {key(r): r for r in others["rows"]}
+    # In the place of the old ones, so that the order stays that of the cases.
+    return [new.get(k, r) for k, r in old.items()] + [r for k, r in new.items() if k not in old]
+
+
 def main():
     about, alone = (json.loads(pathlib.Path(name).read_text()) for name in sys.argv[1:3])
+    if sys.argv[4:]:
+        about["rows"] = with_others(about, json.loads(pathlib.Path(sys.argv[4]).read_text()))
+        pathlib.Path(sys.argv[1]).write_text(json.dumps(about))
     docs, rows = pathlib.Path(sys.argv[3]), about["rows"]
     plot(rows, docs / "performance.svg")
     plot_growing(alone["growing"], docs / "performance-growing.svg")

@@ -305,6 +305,26 @@ fn rows_that_overlap() {
     }
 }
 
+/// Rows of an input that are one element over and over, and rows whose elements are some apart.
+#[test]
+fn columns_any_distance_apart() {
+    let rng = &mut Rng::new(8);
+    for (dtype, step) in DTYPES.into_iter().flat_map(|d| [0, 1, 2, 7].map(|step| (d, step))) {
+        let spec = ReplicationPad { dtype, h: 3, w: 9, padding: [1, 2, 0, 1], ..Default::default() };
+        let (h, w) = (spec.h + 1, spec.w + 3);
+        let (row, plane) = (w * step + 1, h * (w * step + 1));
+        let mut desc = spec.desc();
+        desc.grad_output =
+            TensorDesc::strided(dtype, &[spec.n, spec.c, h, w], &[spec.c * plane, plane, row, step]).unwrap();
+        let problem = desc.check(None, Edition::Any).unwrap();
+        let grad_output = replication_pad_inputs(&problem, Fill::Specials, rng);
+        let want = law(&problem, &grad_output);
+        for level in Level::available() {
+            check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+        }
+    }
+}
+
 #[test]
 fn one_copy_keeps_its_bits_and_sums_make_canonical_nans() {
     let spec = ReplicationPad { n: 1, c: 1, h: 3, w: 3, padding: [1, 0, 0, 0], ..Default::default() };

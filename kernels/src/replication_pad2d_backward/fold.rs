@@ -53,7 +53,8 @@ impl<T: Element> Fold<'_, T> {
     fn cells(self) {
         let Self { planes, run, parts, rows, columns, source, from, dest, to } = self;
         let side_by_side = from.step() == parts && to.step() == parts;
-        let inner = copied_only(columns, run);
+        // A row may be one element over and over.
+        let inner = if from.step() > 0 { copied_only(columns, run) } else { 0..0 };
         for (plane, [start, end]) in planes {
             let (from_plane, to_plane) = (from.plane(plane), to.plane(plane));
             for y in start..end {

@@ -10,6 +10,7 @@
 mod above;
 mod class;
 mod flat;
+mod kernel_rows;
 mod line;
 mod sums;
 
@@ -18,9 +19,10 @@ use core::ops::Range;
 use ubtile_tiling::Dtype;
 use ubtile_tiling::im2col_backward::Geometry;
 
-use self::above::{Above, Ahead, Offsets};
+use self::above::{Above, Ahead};
 use self::class::Class;
 use self::flat::Flat;
+use self::kernel_rows::KernelRows;
 use self::line::{Groups, Line};
 use self::sums::{one_by_one, weaves};
 use crate::element::Element;
@@ -30,7 +32,7 @@ use crate::simd::{CACHED, Isa, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
-/// Largest stride along a row.
+/// Largest stride.
 const STRIDE: usize = 4;
 /// Vectors of each class that are summed side by side.
 const UNROLL: usize = 4;
@@ -62,6 +64,7 @@ pub(super) struct Gather<'a, T, const CLASSES: usize> {
 pub(super) fn fits(geometry: &Geometry) -> bool {
     let [kh, kw] = geometry.kernel.map(|k| k.get());
     let stride = geometry.stride[1].get();
+    let rows_in_turn = geometry.stride[0].get() <= STRIDE;
     let side_by_side = geometry.grad_output_strides[2] == 1 && geometry.out_strides[3] == 1;
     // A lane's number must be exact as an f32.
     let exact = geometry.columns[1] < 1 << 23;
@@ -81,6 +84,7 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
     let lanes = if geometry.dtype == Dtype::F64 { 2 } else { 4 };
     near && ends <= lanes * UNROLL - lanes
         && side_by_side
+        && rows_in_turn
         && exact
         && stride <= STRIDE
         && kh <= TAPS
@@ -134,7 +138,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
-        let offsets = Offsets::new(g);
+        let mut kernel_rows = [KernelRows::default(); STRIDE];
+        for (rest, rows) in kernel_rows.iter_mut().enumerate().take(g.stride[0].get()) {
+            *rows = KernelRows::new(g, rest);
+        }
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
         let dense = oh == g.w && oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
@@ -147,8 +154,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             let mut y = row.wrapping_sub(plane.wrapping_mul(g.h));
             let end = g.h.min(y.wrapping_add(rows.end.wrapping_sub(row)));
             row = row.wrapping_add(end.wrapping_sub(y));
+            let (mut m, mut rest) = (y / g.stride[0], y % g.stride[0]);
             while y < end {
-                above.find(g, &offsets, ahead, start, y);
+                let Some(reaching) = kernel_rows.get(rest) else { break };
+                above.find(reaching, g, ahead, start, m);
                 if let Ahead::Plane { distance, part } = ahead {
                     let next = start.wrapping_add(distance).wrapping_add(y.wrapping_mul(part));
                     ask(isa, data, next, part);
@@ -163,6 +172,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                     one_by_one(data, above.rows(), &classes, cells.get_mut(..g.w).unwrap_or_default());
                 }
                 y = y.wrapping_add(1);
+                rest = rest.wrapping_add(1);
+                if rest == g.stride[0].get() {
+                    (m, rest) = (m.wrapping_add(1), 0);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
+use super::kernel_rows::KernelRows;
 use super::{NEAR, PLANE, TAPS};
 
 /// Bytes of windows that are asked for ahead, at least.
@@ -11,21 +12,6 @@ const FEW: usize = 4;
 /// Bytes of all that is read and written up to which a last cache has most of it, so that to ask for it row by row takes longer
 /// than to wait. Halves, which are asked for in passing, are asked for beyond [`NEAR`].
 const FAR: usize = 2 * NEAR;
-
-/// By how many rows of windows, and of cells beyond them, each kernel row is below the first one. So a row of cells takes one
-/// division, not one for each of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Offsets([[usize; 2]; TAPS]);
-
-impl Offsets {
-    pub(super) fn new(geometry: &Geometry) -> Self {
-        let (stride, dilation) = (geometry.stride[0], geometry.dilation[0].get());
-        Self(core::array::from_fn(|i| {
-            let offset = i.wrapping_mul(dilation);
-            [offset / stride, offset % stride]
-        }))
-    }
-}
 
 /// The kernel rows that reach a row of cells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,27 +59,21 @@ impl Ahead {
 }
 
 impl Above {
-    /// Finds those of row `y` of a plane whose `grad_output` begins at `start`. In place: moved, it would wait for its stores.
+    /// Finds those of row `m` of its rest, in a plane whose windows begin at `start`. In place: moved, it would wait for its stores.
     #[inline(always)]
-    pub(super) fn find(&mut self, geometry: &Geometry, offsets: &Offsets, ahead: Ahead, start: usize, y: usize) {
-        let [lh, lw] = geometry.columns;
-        let (stride, row) =
-            (geometry.stride[0], geometry.grad_output_strides[1].wrapping_mul(geometry.kernel[1].get()));
+    pub(super) fn find(&mut self, kernel_rows: &KernelRows, g: &Geometry, ahead: Ahead, start: usize, m: usize) {
         (self.count, self.ends) = (0, [usize::MAX / 2, 0]);
-        let place = y.wrapping_add(geometry.padding[0]);
-        let (below, rest) = if stride.get() == 1 { (place, 0) } else { (place / stride, place % stride) };
-        for (i, [windows, cells]) in offsets.0.iter().enumerate().take(geometry.kernel[0].get()) {
-            // A window in front of the first one is a huge number.
-            let window = below.wrapping_sub(*windows);
-            if *cells != rest || window >= lh {
+        let start = start.wrapping_add(m.wrapping_mul(g.columns[1]));
+        for row in kernel_rows.rows() {
+            if !(row.from..row.to).contains(&m) {
                 continue;
             }
             let (Some(at), Some(later)) = (self.rows.get_mut(self.count), self.later.get_mut(self.count)) else {
                 break;
             };
-            *at = start.wrapping_add(i.wrapping_mul(row)).wrapping_add(window.wrapping_mul(lw));
+            *at = start.wrapping_add(row.at);
             if let Ahead::Rows { rows, distance, wrap } = ahead {
-                let wrap = if window.wrapping_add(rows) < lh { 0 } else { wrap };
+                let wrap = if m.wrapping_add(rows) < row.to { 0 } else { wrap };
                 *later = at.wrapping_add(distance).wrapping_add(wrap);
             }
             self.ends = [self.ends[0].min(*at), self.ends[1].max(*at)];

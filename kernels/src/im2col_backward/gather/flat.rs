@@ -13,9 +13,10 @@ use core::ops::Range;
 
 use ubtile_tiling::im2col_backward::Geometry;
 
-use self::block::{Block, KernelRows};
+use self::block::Block;
 use self::columns::Columns;
 use super::above::Ahead;
+use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
 use super::{MOST, V, plane_at};

@@ -168,13 +168,13 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     }
 }
 
-/// Copies the elements from `data[at]` on; those in front of the data, where `at` has wrapped, and behind it stay as they are.
+/// Copies the elements from `data[at]` on; what has none stays as it is. Where a tap reaches cells it begins inside of the data, as
+/// what is in front of its windows are those of other taps; any other may begin anywhere, even in front of the data, but all of its
+/// lanes are masked.
 #[cold]
 #[inline(never)]
 fn copy_what_is_there<T: Copy>(data: &[T], at: usize, to: &mut [T]) {
-    let (in_front, at) = if at > isize::MAX as usize { (at.wrapping_neg(), 0) } else { (0, at) };
-    let (to, from) = (to.get_mut(in_front..).unwrap_or_default(), data.get(at..).unwrap_or(&[]));
-    for (to, from) in to.iter_mut().zip(from) {
+    for (to, from) in to.iter_mut().zip(data.get(at..).unwrap_or(&[])) {
         *to = *from;
     }
 }

@@ -82,14 +82,24 @@ fn check_run(spec: &Im2col, plan: &Plan, level: Level, threads: usize, grad_outp
     assert!(got.gaps_hold(POISON), "{spec:?} {level}, {threads} threads, {local} bytes: wrote between the rows");
 }
 
-/// Checks a problem at every level, on one and more threads, with some tile sizes.
-fn check(spec: &Im2col, fill: Fill, rng: &mut Rng) {
+/// Checks a problem at every level, with plans for so many threads and local bytes.
+fn check_plans(spec: &Im2col, fill: Fill, plans: &[(usize, Option<usize>)], rng: &mut Rng) {
     let (problem, grad_output, want) = prepare(spec, fill, rng);
     for level in Level::available() {
-        for (threads, local_bytes) in [(1, None), (2, Some(4096)), (3, Some(512))] {
+        for &(threads, local_bytes) in plans {
             check_run(spec, &planned(&problem, threads, local_bytes), level, threads, &grad_output, &want);
         }
     }
+}
+
+/// Checks a problem at every level, on one and more threads, with some tile sizes.
+fn check(spec: &Im2col, fill: Fill, rng: &mut Rng) {
+    check_plans(spec, fill, &[(1, None), (2, Some(4096)), (3, Some(512))], rng);
+}
+
+/// Whether there is such a problem: a window may be much larger than the padded image.
+fn exists(spec: &Im2col) -> bool {
+    spec.desc().check(None, Edition::Any).is_ok()
 }
 
 #[test]
@@ -102,13 +112,8 @@ fn every_small_window_of_every_small_image() {
         for [w, kw, sw, dw, pw] in axes.iter().copied().skip(number % 23).step_by(23).chain([axes[number]]) {
             let (kernel, stride, dilation, padding) = ([kh, kw], [sh, sw], [dh, dw], [ph, pw]);
             let spec = Im2col { n: 1, c: 2, h, w, kernel, stride, dilation, padding, ..Default::default() };
-            if spec.desc().check(None, Edition::Any).is_err() {
-                // The window is much larger than the padded image.
-                continue;
-            }
-            let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-            for level in Level::available() {
-                check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+            if exists(&spec) {
+                check_plans(&spec, Fill::Specials, &[(1, None)], rng);
             }
         }
     }
@@ -218,12 +223,8 @@ fn few_vectors_with_ends() {
                     let (kernel, stride, dilation, padding) = ([1, 2], [1, s], [1, d * s], [0, p * s]);
                     let shape = Im2col { dtype, out_dtype: dtype, n: 1, h: 1, w, ..Default::default() };
                     let spec = Im2col { kernel, stride, dilation, padding, ..shape };
-                    if spec.desc().check(None, Edition::Any).is_err() {
-                        continue;
-                    }
-                    let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
-                    for level in Level::available() {
-                        check_run(&spec, &planned(&problem, 1, None), level, 1, &grad_output, &want);
+                    if exists(&spec) {
+                        check_plans(&spec, Fill::Uniform, &[(1, None)], rng);
                     }
                 }
             }

@@ -32,7 +32,6 @@ impl<A: Real> Batch<A> {
     #[inline(always)]
     pub(crate) fn set<S: Isa>(&mut self, isa: S, cells: &Cells<A>, first: usize) {
         let [[bx, by], [ax, ay]] = [&mut self.before, &mut self.after];
-        let [nw, ne, sw, se] = &mut self.weights;
         for k in (0..BATCH).step_by(lanes_of::<S, A>()) {
             let from = first.wrapping_add(k);
             let before = [lanes(isa, &cells.x.before, from), lanes(isa, &cells.y.before, from)];
@@ -41,12 +40,10 @@ impl<A: Real> Batch<A> {
             put::<S, _, _>(before[1], by, k);
             put::<S, _, _>(after[0], ax, k);
             put::<S, _, _>(after[1], ay, k);
-            let one = splat(isa, A::ONE);
-            let [before, after] = if cells.nearest { [[one; 2]; 2] } else { [before, after] };
-            put::<S, _, _>(before[0] * before[1], nw, k);
-            put::<S, _, _>(after[0] * before[1], ne, k);
-            put::<S, _, _>(before[0] * after[1], sw, k);
-            put::<S, _, _>(after[0] * after[1], se, k);
+            let weights = if cells.nearest { [splat(isa, A::ONE); 4] } else { Distances { before, after }.weights() };
+            for (weight, to) in weights.into_iter().zip(&mut self.weights) {
+                put::<S, _, _>(weight, to, k);
+            }
         }
     }
 

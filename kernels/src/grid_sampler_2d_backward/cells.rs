@@ -1,6 +1,6 @@
 //! A few points at a time: the cells they lie in, and the pixels around them.
 
-use core::ops::Range;
+use core::ops::{Mul, Range};
 
 use ubtile_tiling::grid_sampler_2d_backward::{self, Interpolation, Problem};
 
@@ -302,8 +302,17 @@ impl<A: Real> Cells<A> {
 
     /// Weights of the pixels north-west, north-east, south-west and south-east of a point with these distances.
     #[inline(always)]
-    pub(crate) fn weights(&self, Distances { before: [bx, by], after: [ax, ay] }: Distances<A>) -> [A; 4] {
-        if self.nearest { [A::ONE; 4] } else { [bx * by, ax * by, bx * ay, ax * ay] }
+    pub(crate) fn weights(&self, distances: Distances<A>) -> [A; 4] {
+        if self.nearest { [A::ONE; 4] } else { distances.weights() }
+    }
+}
+
+impl<V: Copy + Mul<Output = V>> Distances<V> {
+    /// As [`Cells::weights`], if not nearest.
+    #[inline(always)]
+    pub(crate) fn weights(self) -> [V; 4] {
+        let Self { before: [bx, by], after: [ax, ay] } = self;
+        [bx * by, ax * by, bx * ay, ax * ay]
     }
 }
 

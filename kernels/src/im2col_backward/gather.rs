@@ -12,9 +12,8 @@ mod class;
 mod flat;
 mod kernel_rows;
 mod line;
+mod reach;
 mod sums;
-
-use core::ops::Range;
 
 use ubtile_tiling::Dtype;
 use ubtile_tiling::im2col_backward::Geometry;
@@ -52,11 +51,9 @@ type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 /// Rows of cells to sum, of all planes in their order.
 pub(super) struct Gather<'a, T, const CLASSES: usize> {
     pub(super) geometry: &'a Geometry,
-    pub(super) rows: Range<usize>,
+    pub(super) part: Part,
     /// `grad_output`.
     pub(super) data: &'a [T],
-    /// `out`, from this element on.
-    pub(super) first: usize,
     pub(super) out: &'a mut [T],
 }
 
@@ -111,8 +108,7 @@ fn by_classes<T: Element, const CLASSES: usize>(
     data: &[T],
     out: &mut [T],
 ) {
-    let Part { units: rows, first } = part;
-    level.dispatch(Gather::<T, CLASSES> { geometry, rows, data, first, out });
+    level.dispatch(Gather::<T, CLASSES> { geometry, part, data, out });
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
@@ -124,11 +120,11 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         if V::<S, T>::LANES == 1 {
             return;
         }
-        let Self { geometry: g, rows, data, first, out } = self;
+        let Self { geometry: g, part, data, out } = self;
         let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
         let ahead = Ahead::new(g, size_of::<T>(), bytes);
         if flat::fits::<CLASSES>(g, V::<S, T>::LANES) && !matches!(ahead, Ahead::Rows { .. }) {
-            return isa.call(Flat::<T, CLASSES> { geometry: g, rows, data, first, out, ahead });
+            return isa.call(Flat::<T, CLASSES> { geometry: g, part, data, out, ahead });
         }
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
@@ -138,24 +134,17 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
-        let mut kernel_rows = [KernelRows::default(); STRIDE];
-        for (rest, rows) in kernel_rows.iter_mut().enumerate().take(g.stride[0].get()) {
-            *rows = KernelRows::new(g, rest);
-        }
+        let kernel_rows = KernelRows::each::<STRIDE>(g);
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
         let dense = oh == g.w && oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
         let mut above = Above::default();
-        let mut row = rows.start;
-        while row < rows.end {
-            let plane = row.checked_div(g.h).unwrap_or(0);
+        for (plane, [first, end]) in part.planes(g.h) {
             let [start, to] = plane_at(g, plane);
-            let to = to.wrapping_sub(first);
-            let mut y = row.wrapping_sub(plane.wrapping_mul(g.h));
-            let end = g.h.min(y.wrapping_add(rows.end.wrapping_sub(row)));
-            row = row.wrapping_add(end.wrapping_sub(y));
-            let (mut m, mut rest) = (y / g.stride[0], y % g.stride[0]);
-            while y < end {
+            let to = to.wrapping_sub(part.first);
+            let (mut m, mut rest) = (first / g.stride[0], first % g.stride[0]);
+            let left = part.units.end.wrapping_sub(plane.wrapping_mul(g.h));
+            for y in first..end {
                 let Some(reaching) = kernel_rows.get(rest) else { break };
                 above.find(reaching, g, ahead, start, m);
                 if let Ahead::Plane { distance, part } = ahead {
@@ -164,14 +153,12 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                 }
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 if above.within(reads, data.len()) {
-                    let left = rows.end.wrapping_sub(row).wrapping_add(end.wrapping_sub(y));
-                    let room = if dense { left.wrapping_mul(g.w) } else { g.w };
+                    let room = if dense { left.wrapping_sub(y).wrapping_mul(g.w) } else { g.w };
                     let line = Line { data, above: above.rows(), later: above.later(ahead), classes: &classes };
                     line.run(isa, &groups, cells.get_mut(..room).unwrap_or_default());
                 } else {
                     one_by_one(data, above.rows(), &classes, cells.get_mut(..g.w).unwrap_or_default());
                 }
-                y = y.wrapping_add(1);
                 rest = rest.wrapping_add(1);
                 if rest == g.stride[0].get() {
                     (m, rest) = (m.wrapping_add(1), 0);

@@ -1,11 +1,9 @@
 //! Narrow images, whose rows are summed together.
 
-use ubtile_kernels::Level;
 use ubtile_testkit::problems::{Im2col, Layout};
 use ubtile_testkit::{Fill, Rng};
-use ubtile_tiling::Edition;
 
-use super::{DTYPES, check_run, planned, prepare};
+use super::{DTYPES, check_plans, exists};
 
 /// Narrow images with as many windows as cells in a row, whose rows are summed together: of each width that this is done for and a
 /// few more, with heights of one block of rows, a part of one, and a row more, reached by all kernel rows or by some.
@@ -28,14 +26,8 @@ fn rows_side_by_side() {
                 let outputs = if h == 3 { Layout::Pitched } else { Layout::Contiguous };
                 let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };
                 let spec = Im2col { kernel, dilation, padding, ..shape };
-                if spec.desc().check(None, Edition::Any).is_err() {
-                    continue;
-                }
-                let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-                for level in Level::available() {
-                    for threads in [1, 2] {
-                        check_run(&spec, &planned(&problem, threads, None), level, threads, &grad_output, &want);
-                    }
+                if exists(&spec) {
+                    check_plans(&spec, Fill::Specials, &[(1, None), (2, None)], rng);
                 }
             }
         }
@@ -63,14 +55,8 @@ fn rows_and_columns_a_stride_apart() {
                 let outputs = if h == 4 { Layout::Pitched } else { Layout::Contiguous };
                 let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };
                 let spec = Im2col { kernel: [k; 2], stride: [s; 2], dilation: [d; 2], padding: [p; 2], ..shape };
-                if spec.desc().check(None, Edition::Any).is_err() {
-                    continue;
-                }
-                let (problem, grad_output, want) = prepare(&spec, Fill::Specials, rng);
-                for level in Level::available() {
-                    for threads in [1, 3] {
-                        check_run(&spec, &planned(&problem, threads, None), level, threads, &grad_output, &want);
-                    }
+                if exists(&spec) {
+                    check_plans(&spec, Fill::Specials, &[(1, None), (3, None)], rng);
                 }
             }
         }

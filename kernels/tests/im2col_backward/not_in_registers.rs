@@ -7,7 +7,7 @@ use ubtile_testkit::{Data, Fill, Rng, sizes_around};
 use ubtile_tiling::{Dtype, Tensor};
 
 use super::common::{values, values_mut};
-use super::{check, check_run, planned, prepare, with_out_strides};
+use super::{check, check_plans, check_run, planned, prepare, with_out_strides};
 
 /// Rows longer than the buffer that sums are made in, and strides of which no two cells share a vector.
 #[test]
@@ -27,12 +27,7 @@ fn long_rows_and_large_strides() {
             let (kernel, stride, dilation) = ([1, k], [1, s], [1, d]);
             let spec = Im2col { dtype, n: 1, c: 1, h: 2, w, kernel, stride, dilation, ..Default::default() };
             assert!(spec.columns(1) > 0);
-            let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, rng);
-            for level in Level::available() {
-                for local_bytes in [None, Some(1 << 20), Some(20_000)] {
-                    check_run(&spec, &planned(&problem, 1, local_bytes), level, 1, &grad_output, &want);
-                }
-            }
+            check_plans(&spec, Fill::Uniform, &[(1, None), (1, Some(1 << 20)), (1, Some(20_000))], rng);
         }
     }
 }

@@ -3,6 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::line::Groups;
+use super::reach::Reach;
 use super::{MOST, TAPS};
 use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
@@ -55,23 +56,13 @@ impl<V: Copy> Class<V> {
         for (lane, number) in numbers.iter_mut().enumerate() {
             *number = Real::from_usize(lane);
         }
-        let (stride, width) = (geometry.stride[1], geometry.w);
         // As many for each class, so that the last vectors of all begin at the same cell; one behind the row goes nowhere.
-        let cells = width.div_ceil(stride.get());
+        let cells = geometry.w.div_ceil(geometry.stride[1].get());
         for j in 0..geometry.kernel[1].get() {
-            // Window of cell k: k + (first + padding - offset) / stride.
-            let (place, offset) = (first.wrapping_add(geometry.padding[1]), j.wrapping_mul(geometry.dilation[1].get()));
-            let (behind, distance) = (place >= offset, place.abs_diff(offset));
-            if distance % stride != 0 {
-                continue;
-            }
-            let windows = distance / stride;
-            let (start, from) = if behind { (windows, 0) } else { (windows.wrapping_neg(), windows) };
-            let to = geometry.columns[1].wrapping_sub(start);
-            let to = if behind && geometry.columns[1] < windows { 0 } else { to.min(cells) };
-            let at = j.wrapping_mul(geometry.grad_output_strides[1]).wrapping_add(start);
+            let Some(Reach { window, from, to }) = Reach::new(geometry, 1, first, j) else { continue };
+            let at = j.wrapping_mul(geometry.grad_output_strides[1]).wrapping_add(window);
             let Some(tap) = self.taps.get_mut(self.count) else { break };
-            (tap.at, tap.from, tap.to) = (at, from, to);
+            (tap.at, tap.from, tap.to) = (at, from, to.min(cells));
             self.count = self.count.wrapping_add(1);
             let end = at.wrapping_add(cells.next_multiple_of(V::LANES));
             self.reads = [self.reads[0].min(at.cast_signed()), self.reads[1].max(end.cast_signed())];

@@ -9,8 +9,6 @@
 mod block;
 mod columns;
 
-use core::ops::Range;
-
 use ubtile_tiling::im2col_backward::Geometry;
 
 use self::block::Block;
@@ -23,16 +21,15 @@ use super::{MOST, V, plane_at};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
+use crate::part::Part;
 use crate::simd::{Isa, MOST_LANES, Vector};
 
 /// Rows of cells to sum, of all planes in their order.
 pub(super) struct Flat<'a, T, const CLASSES: usize> {
     pub(super) geometry: &'a Geometry,
-    pub(super) rows: Range<usize>,
+    pub(super) part: Part,
     /// `grad_output`.
     pub(super) data: &'a [T],
-    /// `out`, from this element on.
-    pub(super) first: usize,
     pub(super) out: &'a mut [T],
     pub(super) ahead: Ahead,
 }
@@ -54,45 +51,38 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Self { geometry: g, rows, data, first, out, ahead } = self;
+        let Self { geometry: g, part, data, out, ahead } = self;
         let mut classes = [Columns::<S, T, CLASSES>::none(isa); CLASSES];
         for (first, class) in classes.iter_mut().enumerate() {
             class.find(isa, g, first);
         }
-        let mut kernel_rows = [KernelRows::default(); CLASSES];
-        for (rest, rows) in kernel_rows.iter_mut().enumerate() {
-            *rows = KernelRows::new(g, rest);
-        }
+        let kernel_rows = KernelRows::each::<CLASSES>(g);
         let width = g.columns[1];
         let together = (MOST * V::<S, T>::LANES).checked_div(width).unwrap_or(1).max(1).wrapping_mul(CLASSES);
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond the last row where the next plane lies behind it, which is written later.
         let dense = oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
         let (mut block, mut aside) = (Block::default(), [[T::zeroed(); MOST_LANES * MOST]; CLASSES]);
-        let mut row = rows.start;
-        while row < rows.end {
-            let plane = row.checked_div(g.h).unwrap_or(0);
-            let [start, to] = plane_at(g, plane);
-            let mut y = row.wrapping_sub(plane.wrapping_mul(g.h));
-            let end = g.h.min(y.wrapping_add(rows.end.wrapping_sub(row)));
-            row = row.wrapping_add(end.wrapping_sub(y));
+        for (plane, [start, end]) in part.planes(g.h) {
+            let ([plane_start, to], mut y) = (plane_at(g, plane), start);
+            let left = part.units.end.wrapping_sub(plane.wrapping_mul(g.h));
             while y < end {
                 let all = end.wrapping_sub(y).min(together);
-                let cells = out.get_mut(to.wrapping_sub(first).wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
+                let cells =
+                    out.get_mut(to.wrapping_sub(part.first).wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 for turn in 0..CLASSES.min(all) {
                     let count = all.wrapping_sub(turn).div_ceil(CLASSES);
                     let (asked, y) = (y.wrapping_add(turn.wrapping_mul(count)), y.wrapping_add(turn));
                     let Some(kernel_rows) = kernel_rows.get(y % CLASSES) else { break };
-                    block.find(kernel_rows, g, start, [y / CLASSES, count]);
+                    block.find(kernel_rows, g, plane_start, [y / CLASSES, count]);
                     if let Ahead::Plane { distance, part } = ahead {
-                        let at = start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
+                        let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
                         block.ask(at, count.wrapping_mul(part));
                     }
                     let vectors = count.wrapping_mul(width).div_ceil(V::<S, T>::LANES);
                     if const { CLASSES == 1 } {
-                        let left =
-                            if dense { rows.end.wrapping_sub(row).wrapping_add(end.wrapping_sub(y)) } else { count };
-                        let cells = cells.get_mut(..left.wrapping_mul(g.w)).unwrap_or_default();
+                        let rows = if dense { left.wrapping_sub(y) } else { count };
+                        let cells = cells.get_mut(..rows.wrapping_mul(g.w)).unwrap_or_default();
                         sum(isa, data, &classes, &block, vectors, cells);
                     } else {
                         let aside = aside.as_flattened_mut();

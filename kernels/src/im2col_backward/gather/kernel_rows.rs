@@ -3,6 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::TAPS;
+use super::reach::Reach;
 
 /// A kernel row, as the rows of cells see it whose numbers leave one rest when they are divided by the stride. Neighbours among these
 /// find neighbouring windows; they are counted by themselves.
@@ -23,27 +24,20 @@ pub(super) struct KernelRows {
 }
 
 impl KernelRows {
-    pub(super) fn new(g: &Geometry, rest: usize) -> Self {
-        let mut found = Self::default();
-        for i in 0..g.kernel[0].get() {
-            // Row m finds window m + (rest + padding - offset) / stride.
-            let (place, offset) = (rest.wrapping_add(g.padding[0]), i.wrapping_mul(g.dilation[0].get()));
-            let distance = place.abs_diff(offset);
-            if distance % g.stride[0] != 0 {
-                continue;
+    /// Those of rests 0, 1, ... that there are.
+    #[inline(always)]
+    pub(super) fn each<const N: usize>(g: &Geometry) -> [Self; N] {
+        let mut each = [Self::default(); N];
+        for (rest, found) in each.iter_mut().enumerate().take(g.stride[0].get()) {
+            for i in 0..g.kernel[0].get() {
+                let Some(Reach { window, from, to }) = Reach::new(g, 0, rest, i) else { continue };
+                let taps = i.wrapping_mul(g.kernel[1].get()).wrapping_mul(g.grad_output_strides[1]);
+                let Some(row) = found.rows.get_mut(found.count) else { break };
+                *row = KernelRow { at: taps.wrapping_add(window.wrapping_mul(g.columns[1])), from, to };
+                found.count = found.count.wrapping_add(1);
             }
-            let windows = distance / g.stride[0];
-            let (before, from, to) = if place >= offset {
-                (windows, 0, g.columns[0].saturating_sub(windows))
-            } else {
-                (windows.wrapping_neg(), windows, g.columns[0].wrapping_add(windows))
-            };
-            let taps = i.wrapping_mul(g.kernel[1].get()).wrapping_mul(g.grad_output_strides[1]);
-            let Some(row) = found.rows.get_mut(found.count) else { break };
-            *row = KernelRow { at: taps.wrapping_add(before.wrapping_mul(g.columns[1])), from, to };
-            found.count = found.count.wrapping_add(1);
         }
-        found
+        each
     }
 
     pub(super) fn rows(&self) -> &[KernelRow] {

@@ -2,6 +2,7 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
+use super::super::reach::Reach;
 use super::super::sums::weaves;
 use super::super::{MOST, TAPS, V};
 use super::block::Block;
@@ -70,20 +71,9 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             }
         }
         for j in 0..g.kernel[1].get() {
-            // Cell k finds window k + (first + padding - offset) / stride.
-            let (place, offset) = (first.wrapping_add(g.padding[1]), j.wrapping_mul(g.dilation[1].get()));
-            let distance = place.abs_diff(offset);
-            if distance % g.stride[1] != 0 {
-                continue;
-            }
-            let windows = distance / g.stride[1];
-            let (before, from, to) = if place >= offset {
-                (windows, 0, self.width.saturating_sub(windows))
-            } else {
-                (windows.wrapping_neg(), windows, self.width)
-            };
+            let Some(Reach { window, from, to }) = Reach::new(g, 1, first, j) else { continue };
             let Some(tap) = self.taps.get_mut(self.count) else { break };
-            tap.at = j.wrapping_mul(g.grad_output_strides[1]).wrapping_add(before);
+            tap.at = j.wrapping_mul(g.grad_output_strides[1]).wrapping_add(window);
             for (mask, column) in tap.mask.iter_mut().zip(columns) {
                 *mask = splat(from).le(column).and(column.lt(splat(to)));
             }

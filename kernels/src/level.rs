@@ -6,7 +6,7 @@ use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
 use crate::simd::scalar::Scalar;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::simd::x86::Avx2;
+use crate::simd::x86::{Avx2, Avx512};
 
 /// Code that is written once and compiled for each instruction set.
 pub(crate) trait Kernel {
@@ -36,11 +36,13 @@ enum Kind {
     Baseline,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Avx2(Avx2),
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Avx512(Avx512),
 }
 
 impl Level {
     /// The names of all levels, slowest first, also of those that this processor or target lacks.
-    pub const NAMES: [&str; 3] = ["scalar", "baseline", "avx2"];
+    pub const NAMES: [&str; 4] = ["scalar", "baseline", "avx2", "avx512"];
 
     /// One lane at a time.
     #[must_use]
@@ -59,9 +61,13 @@ impl Level {
         !VECTORS || matches!(self.0, Kind::Scalar)
     }
 
-    /// The fastest level of this processor. Needs no operating system.
+    /// The fastest level of this processor; AVX-512 only where it was measured to be that. Needs no operating system.
     #[must_use]
     pub fn detect() -> Self {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        if let Some(isa) = Avx512::detect().filter(|isa| isa.avx2().gains_by_avx512()) {
+            return Self(Kind::Avx512(isa));
+        }
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if let Some(isa) = Avx2::detect() {
             return Self(Kind::Avx2(isa));
@@ -82,6 +88,8 @@ impl Level {
             "baseline" => VECTORS.then_some(Self::baseline()),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            "avx512" => Avx512::detect().map(|isa| Self(Kind::Avx512(isa))),
             _ => None,
         }
     }
@@ -94,10 +102,12 @@ impl Level {
             Kind::Baseline => "baseline",
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(_) => "avx2",
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(_) => "avx512",
         }
     }
 
-    /// Runs a kernel with this level's instructions. Call it around the whole loop over tiles, not inside.
+    /// Runs a kernel with this level's instructions, with eight lanes at most. Call it around the whole loop over tiles, not inside.
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
@@ -105,6 +115,18 @@ impl Level {
             Kind::Scalar | Kind::Baseline => kernel.run(Scalar),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(isa) => isa.call(kernel),
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => isa.avx2().call(kernel),
+        }
+    }
+
+    /// As [`dispatch`](Self::dispatch), but with as many lanes as there are: for what gains by them.
+    #[inline(always)]
+    pub(crate) fn dispatch_widest<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => isa.call(kernel),
+            _ => self.dispatch(kernel),
         }
     }
 }

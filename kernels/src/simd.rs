@@ -22,8 +22,8 @@ pub(crate) mod x86;
 /// Bytes of a tensor that a processor's last cache holds beside others. To ask for a smaller one ahead costs more than it gains.
 pub(crate) const CACHED: usize = 14 << 20;
 
-/// Lanes of the widest vector.
-pub(crate) const MOST_LANES: usize = 8;
+/// Lanes of the target's widest vector.
+pub(crate) const MOST_LANES: usize = if cfg!(all(target_arch = "x86_64", target_feature = "sse2")) { 16 } else { 4 };
 
 /// Elements of a line of a cache.
 #[inline(always)]
@@ -113,7 +113,7 @@ pub(crate) trait Vector<S: Isa>:
 {
     /// The lane type.
     type Elem: Real<V<S> = Self>;
-    /// How many lanes: 1, 2, 4 or 8.
+    /// How many lanes: 1, 2, 4, 8 or 16.
     const LANES: usize;
 
     /// The same value in every lane.
@@ -151,8 +151,11 @@ pub(crate) trait Vector<S: Isa>:
     /// The lanes of `a` and then `b` that have an even number, and those that have an odd one.
     #[inline(always)]
     fn deinterleave(isa: S, [a, b]: [Self; 2]) -> [Self; 2] {
-        let (mut all, mut even, mut odd) =
-            ([Self::Elem::default(); 16], [Self::Elem::default(); 8], [Self::Elem::default(); 8]);
+        let (mut all, mut even, mut odd) = (
+            [Self::Elem::default(); 2 * MOST_LANES],
+            [Self::Elem::default(); MOST_LANES],
+            [Self::Elem::default(); MOST_LANES],
+        );
         a.store(&mut all);
         b.store(all.get_mut(Self::LANES..).unwrap_or(&mut []));
         for ((even, odd), &[a, b]) in even.iter_mut().zip(&mut odd).zip(all.as_chunks::<2>().0) {
@@ -163,8 +166,11 @@ pub(crate) trait Vector<S: Isa>:
     /// Undoes [`deinterleave`](Self::deinterleave).
     #[inline(always)]
     fn interleave(isa: S, [even, odd]: [Self; 2]) -> [Self; 2] {
-        let (mut all, mut evens, mut odds) =
-            ([Self::Elem::default(); 16], [Self::Elem::default(); 8], [Self::Elem::default(); 8]);
+        let (mut all, mut evens, mut odds) = (
+            [Self::Elem::default(); 2 * MOST_LANES],
+            [Self::Elem::default(); MOST_LANES],
+            [Self::Elem::default(); MOST_LANES],
+        );
         even.store(&mut evens);
         odd.store(&mut odds);
         for ((&even, &odd), pair) in evens.iter().zip(&odds).zip(all.as_chunks_mut::<2>().0) {
@@ -172,10 +178,36 @@ pub(crate) trait Vector<S: Isa>:
         }
         [Self::load(isa, &all), Self::load(isa, all.get(Self::LANES..).unwrap_or(&[]))]
     }
+    /// The lanes of three vectors in turn.
+    #[inline(always)]
+    fn interleave_three(isa: S, each: [Self; 3]) -> [Self; 3] {
+        let (mut all, mut lanes) = ([[Self::Elem::default(); 3]; MOST_LANES], [[Self::Elem::default(); MOST_LANES]; 3]);
+        for (vector, lanes) in each.iter().zip(&mut lanes) {
+            vector.store(lanes);
+        }
+        let [a, b, c] = &lanes;
+        for (((to, a), b), c) in all.iter_mut().zip(a).zip(b).zip(c) {
+            *to = [*a, *b, *c];
+        }
+        let mut woven = each;
+        for (vector, lanes) in woven.iter_mut().zip(all.as_flattened().chunks_exact(Self::LANES)) {
+            *vector = Self::load(isa, lanes);
+        }
+        woven
+    }
+    /// The lanes of four vectors in turn.
+    #[inline(always)]
+    fn interleave_four(isa: S, [a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        let [even_front, even_back] = Self::interleave(isa, [a, c]);
+        let [odd_front, odd_back] = Self::interleave(isa, [b, d]);
+        let [first, second] = Self::interleave(isa, [even_front, odd_front]);
+        let [third, fourth] = Self::interleave(isa, [even_back, odd_back]);
+        [first, second, third, fourth]
+    }
     /// The last lane of `before`, and then all lanes of `here` but the last.
     #[inline(always)]
     fn behind(isa: S, [before, here]: [Self; 2]) -> Self {
-        let mut both = [Self::Elem::default(); 16];
+        let mut both = [Self::Elem::default(); 2 * MOST_LANES];
         before.store(&mut both);
         here.store(both.get_mut(Self::LANES..).unwrap_or(&mut []));
         Self::load(isa, both.get(Self::LANES.wrapping_sub(1)..).unwrap_or(&[]))
@@ -183,7 +215,7 @@ pub(crate) trait Vector<S: Isa>:
     /// Writes each lane, an integer of at least 0 that an `u32` holds, as an index, as many as `dst` has room for.
     #[inline(always)]
     fn store_indices(self, dst: &mut [u32]) {
-        let mut lanes = [Self::Elem::default(); 8];
+        let mut lanes = [Self::Elem::default(); MOST_LANES];
         self.store(&mut lanes);
         for (to, lane) in dst.iter_mut().zip(lanes).take(Self::LANES) {
             *to = lane.to_index();
@@ -206,7 +238,7 @@ pub(crate) trait Vector<S: Isa>:
 /// As [`Vector::squares`], lane by lane.
 #[inline(always)]
 fn some_squares<S: Isa, V: Vector<S>>(isa: S, data: &[V::Elem], at: &[u32], below: usize) -> [[V; 2]; 2] {
-    let mut lanes = [[V::Elem::default(); 8]; 4];
+    let mut lanes = [[V::Elem::default(); MOST_LANES]; 4];
     let [a, b, c, d] = &mut lanes;
     let squares = a.iter_mut().zip(b).zip(c.iter_mut().zip(d));
     for (((a, b), (c, d)), &at) in squares.zip(at).take(V::LANES) {

@@ -123,7 +123,8 @@ fn every_small_window_of_every_small_image() {
 fn widths_around_the_vectors() {
     let rng = &mut Rng::new(2);
     for dtype in DTYPES {
-        for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).filter(|&w| w > 0) {
+        let of_sixteen = if dtype.size() == 2 { sizes_around(64, 128) } else { vec![] };
+        for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).chain(of_sixteen).filter(|&w| w > 0) {
             for (k, s, d, p) in
                 [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 3, 9), (5, 3, 2, 20), (7, 4, 1, 3), (4, 2, 2, 3)]
                     .into_iter()
@@ -215,7 +216,8 @@ fn ends_that_not_all_taps_reach() {
 #[test]
 fn few_vectors_with_ends() {
     let rng = &mut Rng::new(13);
-    for (lanes, dtype) in [2, 4, 8].into_iter().flat_map(|lanes| DTYPES.map(|dtype| (lanes, dtype))) {
+    let sixteen = [Dtype::F16, Dtype::Bf16].map(|dtype| (16, dtype));
+    for (lanes, dtype) in [2, 4, 8].into_iter().flat_map(|lanes| DTYPES.map(|dtype| (lanes, dtype))).chain(sixteen) {
         for (vectors, s) in (3..=10).flat_map(|vectors| (1..=4).map(move |s| (vectors, s))) {
             for (missing, reach) in [0, lanes - 1].into_iter().flat_map(|m| [lanes - 1, lanes + 1].map(|r| (m, r))) {
                 for (d, p) in [(reach, 0), (1, reach), (2 * reach, reach)] {

@@ -99,7 +99,8 @@ pub(super) fn gather<T: Element>(level: Level, geometry: &Geometry, part: Part, 
     }
 }
 
-/// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more.
+/// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more. Halves, which take longer
+/// to widen than to add, gain by more lanes.
 #[inline(never)]
 fn by_classes<T: Element, const CLASSES: usize>(
     level: Level,
@@ -108,7 +109,8 @@ fn by_classes<T: Element, const CLASSES: usize>(
     data: &[T],
     out: &mut [T],
 ) {
-    level.dispatch(Gather::<T, CLASSES> { geometry, part, data, out });
+    let gather = Gather::<T, CLASSES> { geometry, part, data, out };
+    if T::IS_HALF { level.dispatch_widest(gather) } else { level.dispatch(gather) }
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {

@@ -20,10 +20,11 @@ impl<K: Kernel> Kernel for OnQuad<K> {
     }
 }
 
-/// What a kernel gives at every level, and there on the instruction set with fewer lanes.
+/// What a kernel gives at every level, and there on the instruction sets with fewer and with more lanes.
 fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> impl Iterator<Item = (String, K::Output)> {
     Level::available().flat_map(move |level| {
         let (own, quad) = (level.dispatch(kernel()), level.dispatch(OnQuad(kernel())));
-        [(level.to_string(), own), (format!("{level}, four lanes"), quad)]
+        let widest = level.dispatch_widest(kernel());
+        [(level.to_string(), own), (format!("{level}, four lanes"), quad), (format!("{level}, all lanes"), widest)]
     })
 }

@@ -2,17 +2,25 @@
 
 use ubtile_testkit::problems::{Im2col, Layout};
 use ubtile_testkit::{Fill, Rng};
+use ubtile_tiling::Dtype;
 
 use super::{DTYPES, check_plans, exists};
+
+/// Widths up to the largest, for dtypes of two bytes, of which a vector may have twice as many, some up to twice of it, and the
+/// cells that are summed at once.
+fn widths(most: usize) -> impl Iterator<Item = (usize, Dtype, usize)> {
+    let each = move |w: usize| DTYPES.map(|dtype| (w, dtype, if dtype.size() == 2 { 128 } else { 64 }));
+    (1..=2 * most).flat_map(each).filter(move |&(w, _, cells)| w <= most || cells == 128 && w % 3 == 1)
+}
 
 /// Narrow images with as many windows as cells in a row, whose rows are summed together: of each width that this is done for and a
 /// few more, with heights of one block of rows, a part of one, and a row more, reached by all kernel rows or by some.
 #[test]
 fn rows_side_by_side() {
     let rng = &mut Rng::new(14);
-    for (w, dtype) in (1..=34).flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
-        let rows = (64 / w).max(1);
-        for h in [1, 2, 3, 5, rows, rows + 1] {
+    for (w, dtype, cells) in widths(34) {
+        let rows = (cells / w).max(1);
+        for h in [1, 2, 3, 5, rows, rows + 1, rows / 2 + 1] {
             // The third has no column that all taps reach unless it is wide, the fourth a row more of windows, the fifth a row less.
             for (kernel, dilation, padding) in [
                 ([3, 3], [1, 1], [1, 1]),
@@ -39,7 +47,7 @@ fn rows_side_by_side() {
 #[test]
 fn rows_and_columns_a_stride_apart() {
     let rng = &mut Rng::new(15);
-    for (w, dtype) in (1usize..=50).flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
+    for (w, dtype, cells) in widths(50) {
         for (k, s, d, p) in [
             (1, 2, 1, 0),
             (2, 2, 1, 0),
@@ -50,7 +58,7 @@ fn rows_and_columns_a_stride_apart() {
             (2, 3, 1, 0),
             (4, 4, 1, 0),
         ] {
-            let together = s * (64usize / w.div_ceil(s)).max(1);
+            let together = s * (cells / w.div_ceil(s)).max(1);
             for h in [1, 4, 7, together - 1, together + s + 1] {
                 let outputs = if h == 4 { Layout::Pitched } else { Layout::Contiguous };
                 let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 3, h, w, outputs, ..Default::default() };

@@ -81,8 +81,9 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             }
         }
         let mut vector = groups.first.end;
-        // A term of these takes more than a load and an addition. Long rows of others wait for memory, which likes four better.
-        if const { most(CLASSES) > UNROLL && T::IS_HALF } {
+        // A term of these takes more than a load and an addition. Long rows of others wait for memory, which likes four better, and
+        // four of sixteen lanes are as many.
+        if const { most(CLASSES) > UNROLL && T::IS_HALF && Self::LANES <= 8 } {
             while vector.wrapping_add(MOST) <= groups.last.start {
                 self.inner::<MOST>(isa, vector, out);
                 vector = vector.wrapping_add(MOST);
@@ -238,26 +239,26 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
                 T::store_woven(isa, [*even, *odd], out);
             }
         }
-        [first, second, others @ ..] => {
-            let each = first.iter().zip(second).zip(out.chunks_exact_mut(lanes.wrapping_mul(CLASSES)));
-            for (k, ((first, second), out)) in each.enumerate() {
-                // The first two of each group of cells, and the one or two behind them.
-                let (mut front, mut back) = ([[T::zeroed(); 2]; MOST_LANES], [T::zeroed(); 2 * MOST_LANES]);
-                T::store_woven(isa, [*first, *second], front.as_flattened_mut());
-                let other = |class: usize| others.get(class).and_then(|sums| sums.get(k));
-                match (other(0), other(1)) {
-                    (Some(third), Some(fourth)) => T::store_woven(isa, [*third, *fourth], &mut back),
-                    (Some(third), None) => T::store(isa, *third, &mut back),
-                    _ => {}
-                }
-                let back = back.chunks_exact(others.len());
-                for ((cells, front), back) in out.as_chunks_mut::<CLASSES>().0.iter_mut().zip(front).zip(back) {
-                    for (to, from) in cells.iter_mut().zip(front.iter().chain(back)) {
-                        *to = *from;
-                    }
-                }
+        [first, second, third] => {
+            let each = first.iter().zip(second).zip(third).zip(out.chunks_exact_mut(lanes.wrapping_mul(3)));
+            for (((first, second), third), out) in each {
+                store_each(isa, Vector::interleave_three(isa, [*first, *second, *third]), out);
             }
         }
-        [] => {}
+        [first, second, third, fourth] => {
+            let each = first.iter().zip(second).zip(third.iter().zip(fourth));
+            for (((first, second), (third, fourth)), out) in each.zip(out.chunks_exact_mut(lanes.wrapping_mul(4))) {
+                store_each(isa, Vector::interleave_four(isa, [*first, *second, *third, *fourth]), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Rounds and writes vectors one behind the other.
+#[inline(always)]
+fn store_each<S: Isa, T: Element, const M: usize>(isa: S, vectors: [V<S, T>; M], out: &mut [T]) {
+    for (vector, out) in vectors.into_iter().zip(out.chunks_exact_mut(V::<S, T>::LANES)) {
+        T::store(isa, vector, out);
     }
 }

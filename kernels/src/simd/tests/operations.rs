@@ -267,16 +267,19 @@ fn f64_operations_agree() {
     });
 }
 
-/// What a load of `src` stores into nine elements, and whether any lane of it is above 0.
+/// More than the lanes of any vector.
+const MANY: usize = 17;
+
+/// What a load of `src` stores into more elements than that, and whether any lane of it is above 0.
 struct Through<'a, T>(&'a [T]);
 
 impl<T: Real> Kernel for Through<'_, T> {
-    type Output = (usize, [T; 9], bool);
+    type Output = (usize, [T; MANY], bool);
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) -> Self::Output {
         let v = T::V::<S>::load(isa, self.0);
-        let mut out = [-T::ONE; 9];
+        let mut out = [-T::ONE; MANY];
         v.store(&mut out);
         let positive = T::V::<S>::any(T::V::<S>::splat(isa, T::default()).lt(v));
         (T::V::<S>::LANES, out, positive)
@@ -284,10 +287,14 @@ impl<T: Real> Kernel for Through<'_, T> {
 }
 
 fn short_slices<T: Real>() {
-    let full: Vec<T> = (1..=9).map(T::from_usize).collect();
-    for level in Level::available() {
-        for len in 0..=9 {
-            let (lanes, out, positive) = level.dispatch(Through(&full[..len]));
+    let full: Vec<T> = (1..=MANY).map(T::from_usize).collect();
+    for len in 0..=MANY {
+        let mut single = vec![T::default(); len];
+        if let Some(last) = single.last_mut() {
+            *last = T::ONE;
+        }
+        let last_is_set = everywhere(|| Through(&single)).map(|(_, (.., any))| any);
+        for ((level, (lanes, out, positive)), last_is_set) in everywhere(|| Through(&full[..len])).zip(last_is_set) {
             for (i, &got) in out.iter().enumerate() {
                 let want = match i {
                     _ if i >= lanes => -T::ONE,
@@ -297,11 +304,7 @@ fn short_slices<T: Real>() {
                 assert!(got == want, "{level}: lane {i} of a load of {len}: {got:?}, not {want:?}");
             }
             assert_eq!(positive, len > 0, "{level}: any lane of a load of {len}");
-            if let Some(last) = len.checked_sub(1) {
-                let mut single = vec![T::default(); len];
-                single[last] = T::ONE;
-                assert_eq!(level.dispatch(Through(&single)).2, len <= lanes, "{level}: any, only lane {last} set");
-            }
+            assert_eq!(last_is_set, (1..=lanes).contains(&len), "{level}: any lane of {len}, only the last set");
         }
     }
 }
@@ -312,25 +315,24 @@ fn loads_and_stores_of_short_slices() {
     short_slices::<f64>();
 }
 
-/// Stores a vector into slices of every length; what lies behind must stay.
-struct StoreInto<'a, T>(&'a mut [T]);
+/// Stores a vector into a slice of that length; what lies behind must stay.
+struct StoreInto(usize);
 
-impl<T: Real> Kernel for StoreInto<'_, T> {
-    type Output = usize;
+impl Kernel for StoreInto {
+    type Output = (usize, [f32; MANY + 3]);
 
     #[inline(always)]
-    fn run<S: Isa>(self, isa: S) -> usize {
-        T::V::<S>::splat(isa, T::HALF).store(self.0);
-        T::V::<S>::LANES
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let mut out = [0.0; MANY + 3];
+        S::F32::splat(isa, 0.5).store(&mut out[..self.0]);
+        (S::F32::LANES, out)
     }
 }
 
 #[test]
 fn a_store_fills_what_there_is() {
-    for level in Level::available() {
-        for len in 0..=9 {
-            let mut out = [0_f32; 12];
-            let lanes = level.dispatch(StoreInto(&mut out[..len]));
+    for len in 0..=MANY {
+        for (level, (lanes, out)) in everywhere(|| StoreInto(len)) {
             let written = out.iter().take_while(|&&v| v == 0.5).count();
             assert_eq!(written, len.min(lanes), "{level}: a store into {len}");
             assert!(out[written..].iter().all(|&v| v == 0.0), "{level}: a store into {len} reached further");

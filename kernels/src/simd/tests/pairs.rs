@@ -1,13 +1,14 @@
-//! Pairs, split into two vectors and put together again; vectors one lane back; masks as bits; and squares, gathered by index.
+//! Pairs, split into two vectors and put together again; lanes of three and four vectors in turn; vectors one lane back; masks as
+//! bits; and squares, gathered by index.
 
 use half::bf16;
 
 use super::everywhere;
-use crate::level::{Kernel, Level};
+use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 
 /// Splits pairs and puts them together; gives the even and the odd lanes and what they make.
-struct Split<'a, T>(&'a [T; 16]);
+struct Split<'a, T>(&'a [T; 32]);
 
 impl<T: Real> Kernel for Split<'_, T> {
     type Output = [Vec<T>; 3];
@@ -27,6 +28,26 @@ impl<T: Real> Kernel for Split<'_, T> {
     }
 }
 
+/// Gives the lanes of three vectors in turn, and of four.
+struct InTurn<'a, T>(&'a [T; 64]);
+
+impl<T: Real> Kernel for InTurn<'_, T> {
+    type Output = (usize, [Vec<T>; 2]);
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let lanes = T::V::<S>::LANES;
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| T::V::<S>::load(isa, &self.0[k * lanes..]));
+        let store = |vectors: &[T::V<S>]| {
+            let mut to = vec![T::default(); vectors.len() * lanes];
+            vectors.iter().zip(to.chunks_mut(lanes)).for_each(|(v, to)| v.store(to));
+            to
+        };
+        let three = Vector::interleave_three(isa, [a, b, c]);
+        (lanes, [store(&three), store(&Vector::interleave_four(isa, [a, b, c, d]))])
+    }
+}
+
 /// Reads woven bf16 and writes floats woven, as many as two vectors have lanes; gives the bits of the lanes in turn, and what was
 /// written.
 struct Weave<'a>(&'a [bf16], &'a [f32]);
@@ -39,7 +60,7 @@ impl Kernel for Weave<'_> {
         let lanes = S::F32::LANES;
         let (mut read, mut written) = (Vec::new(), Vec::new());
         for (from, floats) in self.0.chunks(2 * lanes).zip(self.1.chunks(2 * lanes)) {
-            let [mut evens, mut odds] = [[0_f32; 8]; 2];
+            let [mut evens, mut odds] = [[0_f32; 16]; 2];
             let [even, odd] = isa.load_woven_bf16(from);
             even.store(&mut evens);
             odd.store(&mut odds);
@@ -57,7 +78,7 @@ impl Kernel for Weave<'_> {
 }
 
 /// Gathers squares at indices that a vector holds, their second rows that far below.
-struct Gather<'a, T>(&'a [T], &'a [T; 8], usize);
+struct Gather<'a, T>(&'a [T], &'a [T; 16], usize);
 
 impl<T: Real> Kernel for Gather<'_, T> {
     type Output = (Vec<u32>, [Vec<T>; 4]);
@@ -78,7 +99,7 @@ impl<T: Real> Kernel for Gather<'_, T> {
 }
 
 /// Gives the second of two vectors one lane back, and which of its lanes are above a bound as bits.
-struct Back<'a, T>(&'a [T; 16], T);
+struct Back<'a, T>(&'a [T; 32], T);
 
 impl<T: Real> Kernel for Back<'_, T> {
     type Output = (Vec<T>, u32);
@@ -95,7 +116,7 @@ impl<T: Real> Kernel for Back<'_, T> {
 
 fn one_lane_back<T: Real>() {
     let from = std::array::from_fn(T::from_usize);
-    for bound in 0..16 {
+    for bound in 0..32 {
         for (level, (back, bits)) in everywhere(|| Back(&from, T::from_usize(bound))) {
             let lanes = back.len();
             assert!(back == from[lanes - 1..2 * lanes - 1], "{level}: {back:?}");
@@ -107,11 +128,20 @@ fn one_lane_back<T: Real>() {
 
 fn splits<T: Real>() {
     let from = std::array::from_fn(T::from_usize);
-    for level in Level::available() {
-        let [even, odd, both] = level.dispatch(Split(&from));
+    for (level, [even, odd, both]) in everywhere(|| Split(&from)) {
         assert!(both == from[..both.len()], "{level}: {both:?}");
         for (k, (&even, &odd)) in even.iter().zip(&odd).enumerate() {
             assert!([even, odd] == [from[2 * k], from[2 * k + 1]], "{level}: {even:?} and {odd:?} at {k}");
+        }
+    }
+}
+
+fn in_turn<T: Real>() {
+    let from = std::array::from_fn(T::from_usize);
+    for (level, (lanes, each)) in everywhere(|| InTurn(&from)) {
+        for (vectors, got) in [3, 4].into_iter().zip(each) {
+            let want: Vec<T> = (0..vectors * lanes).map(|i| from[i % vectors * lanes + i / vectors]).collect();
+            assert!(got == want, "{level}: {vectors} vectors of {lanes} in turn are {got:?}");
         }
     }
 }
@@ -128,10 +158,10 @@ fn gathers<T: Real>() {
         ([0; 8], 3, 2),
         ([0; 8], 8, usize::MAX),
     ] {
-        let at = indices.map(T::from_usize);
-        for level in Level::available() {
-            let (got, square) = level.dispatch(Gather(&data[..len], &at, below));
-            for (k, &index) in indices.iter().enumerate().take(got.len()) {
+        // A vector of sixteen has them twice.
+        let at = std::array::from_fn(|k| T::from_usize(indices[k % 8]));
+        for (level, (got, square)) in everywhere(|| Gather(&data[..len], &at, below)) {
+            for (k, &index) in indices.iter().cycle().enumerate().take(got.len()) {
                 assert_eq!(got[k] as usize, index, "{level}");
                 let there = below.checked_add(index + 1).is_some_and(|last| last < len);
                 let want = [index, index + 1, index.wrapping_add(below), index.wrapping_add(below).wrapping_add(1)]
@@ -146,6 +176,12 @@ fn gathers<T: Real>() {
 fn pairs_split_and_join() {
     splits::<f32>();
     splits::<f64>();
+}
+
+#[test]
+fn three_and_four_vectors_take_turns() {
+    in_turn::<f32>();
+    in_turn::<f64>();
 }
 
 #[test]
@@ -168,8 +204,7 @@ fn bf16_are_woven_as_they_are_read_and_written_alone() {
         let floats: Vec<f32> = all.iter().map(|h| f32::from_bits(u32::from(h.to_bits()) << 16 | below)).collect();
         let rounded = floats.iter().map(|&x| if x.is_nan() { 0x7fc0 } else { bf16::from_f32(x).to_bits() });
         let rounded: Vec<u16> = rounded.collect();
-        for level in Level::available() {
-            let (read, written) = level.dispatch(Weave(&all, &floats));
+        for (level, (read, written)) in everywhere(|| Weave(&all, &floats)) {
             assert!(read.iter().zip(&all).all(|(read, h)| *read == u32::from(h.to_bits()) << 16), "{level}");
             assert_eq!((read.len(), &written), (all.len(), &rounded), "{level}, {below:#x} below");
         }

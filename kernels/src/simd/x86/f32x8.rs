@@ -181,6 +181,19 @@ impl Vector<Avx2> for F32x8 {
         }
     }
     #[inline(always)]
+    fn interleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What goes to different vectors goes to different lanes of them, so one permutation serves all three.
+            let a = _mm256_permutevar8x32_ps(a.0, _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5));
+            let b = _mm256_permutevar8x32_ps(b.0, _mm256_setr_epi32(5, 0, 3, 6, 1, 4, 7, 2));
+            let c = _mm256_permutevar8x32_ps(c.0, _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7));
+            // Lanes 1, 4, 7 from the second, 2, 5 from the third.
+            let blend = |a, b, c| Self(_mm256_blend_ps::<0b0010_0100>(_mm256_blend_ps::<0b1001_0010>(a, b), c));
+            [blend(a, b, c), blend(c, a, b), blend(b, c, a)]
+        }
+    }
+    #[inline(always)]
     fn behind(_: Avx2, [before, here]: [Self; 2]) -> Self {
         // SAFETY: there is a token.
         unsafe {

@@ -156,6 +156,19 @@ impl Vector<Avx2> for F64x4 {
         }
     }
     #[inline(always)]
+    fn interleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What goes to different vectors goes to different lanes of them, so one permutation serves all three.
+            let a = _mm256_permute4x64_pd::<0b01_10_11_00>(a.0);
+            let b = _mm256_permute4x64_pd::<0b10_11_00_01>(b.0);
+            let c = _mm256_permute4x64_pd::<0b11_00_01_10>(c.0);
+            // Lane 1 from the second, 2 from the third.
+            let blend = |a, b, c| Self(_mm256_blend_pd::<0b0100>(_mm256_blend_pd::<0b0010>(a, b), c));
+            [blend(a, b, c), blend(b, c, a), blend(c, a, b)]
+        }
+    }
+    #[inline(always)]
     fn store_indices(self, dst: &mut [u32]) {
         // SAFETY: made from a token.
         put(wide::u32x4::from(unsafe { _mm256_cvttpd_epi32(self.0) }).to_array(), dst);

@@ -1,0 +1,197 @@
+//! Sixteen f32 in a register.
+
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Sub};
+
+use super::avx512::Avx512;
+use crate::simd::Vector;
+
+/// Sixteen f32. One in hand was made from an [`Avx512`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F32x16(pub(super) __m512);
+
+/// A mask of the first lanes, as many as there are elements.
+#[inline(always)]
+pub(super) fn first_lanes(elements: usize) -> __mmask16 {
+    if elements >= 16 { !0 } else { !(!0 << elements) }
+}
+
+impl F32x16 {
+    /// All ones in the lanes of a mask.
+    #[inline(always)]
+    fn ones(mask: __mmask16) -> Self {
+        // SAFETY: called with vectors in hand.
+        Self(unsafe { _mm512_castsi512_ps(_mm512_movm_epi32(mask)) })
+    }
+    /// The lanes that are all ones, of a mask.
+    #[inline(always)]
+    fn mask(self) -> __mmask16 {
+        // SAFETY: made from a token.
+        unsafe { _mm512_movepi32_mask(_mm512_castps_si512(self.0)) }
+    }
+}
+
+impl Add for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_add_ps(self.0, o.0) })
+    }
+}
+impl Sub for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_sub_ps(self.0, o.0) })
+    }
+}
+impl Mul for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_mul_ps(self.0, o.0) })
+    }
+}
+impl Div for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_div_ps(self.0, o.0) })
+    }
+}
+
+impl Vector<Avx512> for F32x16 {
+    type Elem = f32;
+    const LANES: usize = 16;
+
+    #[inline(always)]
+    fn splat(_: Avx512, value: f32) -> Self {
+        // SAFETY: there is a token.
+        Self(unsafe { _mm512_set1_ps(value) })
+    }
+    #[inline(always)]
+    fn load(_: Avx512, src: &[f32]) -> Self {
+        // SAFETY: there is a token; lanes that the mask leaves out, those from `src.len()` on, are not read.
+        Self(unsafe {
+            match src.first_chunk::<16>() {
+                Some(full) => _mm512_loadu_ps(full.as_ptr()),
+                None => _mm512_maskz_loadu_ps(first_lanes(src.len()), src.as_ptr()),
+            }
+        })
+    }
+    #[inline(always)]
+    fn store(self, dst: &mut [f32]) {
+        // SAFETY: made from a token; lanes that the mask leaves out, those from `dst.len()` on, are not written.
+        unsafe {
+            match dst.first_chunk_mut::<16>() {
+                Some(full) => _mm512_storeu_ps(full.as_mut_ptr(), self.0),
+                None => _mm512_mask_storeu_ps(dst.as_mut_ptr(), first_lanes(dst.len()), self.0),
+            }
+        }
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_andnot_ps(_mm512_set1_ps(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+        // The sum turns -0 into +0.
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_add_ps(_mm512_roundscale_ps::<DOWN>(self.0), _mm512_setzero_ps()) })
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self::ones(unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn le(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self::ones(unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn eq(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self::ones(unsafe { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn and(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_and_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn or(self, o: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_or_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_mask_blend_ps(mask.mask(), no.0, yes.0) })
+    }
+    #[inline(always)]
+    fn any(mask: Self) -> bool {
+        mask.mask() != 0
+    }
+    #[inline(always)]
+    fn bits(mask: Self) -> u32 {
+        mask.mask().into()
+    }
+    /// By memory, short rather than fast: what transposes has eight lanes at most.
+    #[inline(always)]
+    fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
+        let (mut rows, mut columns) = ([[0.0; 16]; 16], [[0.0; 16]; 16]);
+        for (i, lanes) in rows.iter_mut().enumerate() {
+            row(i).store(lanes);
+            for (column, lane) in columns.iter_mut().zip(lanes) {
+                if let Some(to) = column.get_mut(i) {
+                    *to = *lane;
+                }
+            }
+        }
+        for (j, lanes) in columns.iter().enumerate() {
+            // SAFETY: called with vectors in hand.
+            column(j, Self(unsafe { _mm512_loadu_ps(lanes.as_ptr()) }));
+        }
+    }
+    #[inline(always)]
+    fn deinterleave(_: Avx512, [a, b]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            [even, odd].map(|lanes| Self(_mm512_permutex2var_ps(a.0, lanes, b.0)))
+        }
+    }
+    #[inline(always)]
+    fn interleave(_: Avx512, [even, odd]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: there is a token.
+        unsafe {
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            [low, high].map(|lanes| Self(_mm512_permutex2var_ps(even.0, lanes, odd.0)))
+        }
+    }
+    #[inline(always)]
+    fn interleave_three(_: Avx512, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What goes to different vectors goes to different lanes of them, so one permutation serves all three.
+            let to_a = _mm512_setr_epi32(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5);
+            let to_b = _mm512_setr_epi32(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10);
+            let to_c = _mm512_setr_epi32(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15);
+            let a = _mm512_permutexvar_ps(to_a, a.0);
+            let b = _mm512_permutexvar_ps(to_b, b.0);
+            let c = _mm512_permutexvar_ps(to_c, c.0);
+            // Every third lane from the second, beginning with lane 1, and from the third, beginning with lane 2.
+            let blend = |a, b, c| Self(_mm512_mask_blend_ps(0x4924, _mm512_mask_blend_ps(0x2492, a, b), c));
+            [blend(a, b, c), blend(b, c, a), blend(c, a, b)]
+        }
+    }
+}

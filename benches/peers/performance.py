@@ -169,10 +169,11 @@ The default build picks its instructions when it runs; the other is built with `
 
 {builds(alone["builds"])}
 
-AVX-512 is used where it gains 10 %: with Zen 5 for F16 and BF16 of im2col (1.0 to 1.7 times as fast as AVX2, `timing --level`), which are
-widened and added sixteen at a time. There it took F32 0.8 to 1.1 times as fast and padding 0.7 to 1.2 times. On a Xeon it took 1.00 of
-AVX2's time in the mean of 36 cases in F64 and 1.02 of 72 in F32; with other processors than Zen 5 the level has to be
-asked for (`--level avx512`), as nothing was measured there for halves.
+AVX-512 is used where it gains 10 %, which is im2col with Zen 5: beside AVX2 (`timing --level`) 1.0 to 1.7 times as fast in F16 and BF16,
+1.0 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes. Padding took 0.8 to 1.5 of the time with it.
+On a Xeon whole registers for F64 and masks for ends of rows, in the order of sums that `docs/numerics.md` fixes, took 1.00 of AVX2's time in
+the mean of 36 cases in F64 (0.6 to 2 of it) and 1.02 of 72 in F32. With other processors than Zen 5 the level has to be asked for
+(`--level avx512`).
 
 ## Growing tensors
 

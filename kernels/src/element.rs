@@ -2,12 +2,15 @@
 
 use half::{bf16, f16};
 
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Mask, Real, Vector};
 
 /// A float as it lies in memory. F16 and BF16 widen to f32 and round once at the end.
 pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     /// The type that sums are made in.
     type Acc: Real;
+    /// What tells the lanes of sums that take a term: for halves a vector, as they are widened to a register; others are read by the
+    /// addition, under a mask of the level.
+    type Mask<S: Isa>: Mask<S, <Self::Acc as Real>::V<S>>;
     /// Whether sums are made in another type.
     const IS_HALF: bool = size_of::<Self>() < size_of::<Self::Acc>();
 
@@ -47,6 +50,7 @@ pub(crate) fn make_canonical<S: Isa, T: Element>(isa: S, values: &mut [T]) {
 
 impl Element for f32 {
     type Acc = Self;
+    type Mask<S: Isa> = <S::F32 as Vector<S>>::Mask;
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
         Vector::load(isa, src)
@@ -67,6 +71,7 @@ impl Element for f32 {
 
 impl Element for f64 {
     type Acc = Self;
+    type Mask<S: Isa> = <S::F64 as Vector<S>>::Mask;
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F64 {
         Vector::load(isa, src)
@@ -87,6 +92,7 @@ impl Element for f64 {
 
 impl Element for f16 {
     type Acc = f32;
+    type Mask<S: Isa> = S::F32;
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
         isa.load_f16(src)
@@ -107,6 +113,7 @@ impl Element for f16 {
 
 impl Element for bf16 {
     type Acc = f32;
+    type Mask<S: Isa> = S::F32;
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
         isa.load_bf16(src)

@@ -115,6 +115,8 @@ pub(crate) trait Vector<S: Isa>:
     type Elem: Real<V<S> = Self>;
     /// How many lanes: 1, 2, 4, 8 or 16.
     const LANES: usize;
+    /// A mask, as the level keeps it best.
+    type Mask: Mask<S, Self>;
 
     /// The same value in every lane.
     fn splat(isa: S, value: Self::Elem) -> Self;
@@ -232,6 +234,31 @@ pub(crate) trait Vector<S: Isa>:
     #[inline(always)]
     fn canonical(self, isa: S) -> Self {
         Self::select(self.eq(self), self, Self::splat(isa, Self::Elem::NAN))
+    }
+}
+
+/// Lanes of a vector that something is done to.
+pub(crate) trait Mask<S: Isa, V: Vector<S>>: Copy + Debug {
+    /// Those that are set in a vector.
+    fn of(mask: V) -> Self;
+    /// Those that both have.
+    fn both(self, other: Self) -> Self;
+    /// Adds a term to a sum in these lanes. The sum is nowhere -0.0, so that adding +0.0 elsewhere would not change it.
+    fn add_to(self, sum: V, term: V) -> V;
+}
+
+impl<S: Isa, V: Vector<S>> Mask<S, V> for V {
+    #[inline(always)]
+    fn of(mask: V) -> Self {
+        mask
+    }
+    #[inline(always)]
+    fn both(self, other: Self) -> Self {
+        Vector::and(self, other)
+    }
+    #[inline(always)]
+    fn add_to(self, sum: V, term: V) -> V {
+        sum + Vector::and(term, self)
     }
 }
 

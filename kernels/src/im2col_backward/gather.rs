@@ -27,7 +27,7 @@ use self::sums::{one_by_one, weaves};
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{CACHED, Isa, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, Mask, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -47,6 +47,8 @@ const NEAR: usize = CACHED / 8 * 7;
 const STREAMS: usize = 16;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
+/// Which lanes of it.
+type M<S, T> = <T as Element>::Mask<S>;
 
 /// Rows of cells to sum, of all planes in their order.
 pub(super) struct Gather<'a, T, const CLASSES: usize> {
@@ -99,8 +101,7 @@ pub(super) fn gather<T: Element>(level: Level, geometry: &Geometry, part: Part, 
     }
 }
 
-/// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more. Halves, which take longer
-/// to widen than to add, gain by more lanes.
+/// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more.
 #[inline(never)]
 fn by_classes<T: Element, const CLASSES: usize>(
     level: Level,
@@ -110,7 +111,15 @@ fn by_classes<T: Element, const CLASSES: usize>(
     out: &mut [T],
 ) {
     let gather = Gather::<T, CLASSES> { geometry, part, data, out };
-    if T::IS_HALF { level.dispatch_widest(gather) } else { level.dispatch(gather) }
+    if gains_by_lanes::<T>(geometry) { level.dispatch_widest(gather) } else { level.dispatch(gather) }
+}
+
+/// Whether vectors of 64 bytes gain: of a class's cells of a plane there are more than vectors of 32 bytes sum side by side, or they
+/// are halves, which take longer to widen than to add.
+fn gains_by_lanes<T: Element>(geometry: &Geometry) -> bool {
+    let [rows, columns] =
+        [geometry.h.div_ceil(geometry.stride[0].get()), geometry.w.div_ceil(geometry.stride[1].get())];
+    T::IS_HALF || rows.saturating_mul(columns).saturating_mul(size_of::<T>()) >= MOST * 32
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
@@ -125,14 +134,15 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         let Self { geometry: g, part, data, out } = self;
         let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
         let ahead = Ahead::new(g, size_of::<T>(), bytes);
-        if flat::fits::<CLASSES>(g, V::<S, T>::LANES) && !matches!(ahead, Ahead::Rows { .. }) {
+        if flat::fits::<S, T, CLASSES>(g) && !matches!(ahead, Ahead::Rows { .. }) {
             return isa.call(Flat::<T, CLASSES> { geometry: g, part, data, out, ahead });
         }
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);
         let woven = [&groups.first, &groups.last].map(|vectors| weaves::<S, T>(CLASSES, vectors.len()));
-        let mut classes = [Class::<V<S, T>>::none(isa); CLASSES];
+        let no_lanes = Mask::of(V::<S, T>::splat(isa, T::Acc::default()));
+        let mut classes = [Class::<M<S, T>>::none(no_lanes); CLASSES];
         for (first, class) in classes.iter_mut().enumerate() {
-            class.find(isa, g, first, &groups, woven);
+            class.find::<S, V<S, T>>(isa, g, first, &groups, woven);
         }
         let reads = classes.iter().map(|class| class.reads);
         let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);

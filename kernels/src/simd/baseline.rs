@@ -12,6 +12,7 @@ pub(crate) struct Baseline;
 impl<S: Isa<F32 = f32x4>> Vector<S> for f32x4 {
     type Elem = f32;
     const LANES: usize = 4;
+    type Mask = Self;
 
     #[inline(always)]
     fn splat(_: S, value: f32) -> Self {
@@ -93,6 +94,7 @@ impl<S: Isa<F32 = f32x4>> Vector<S> for f32x4 {
 impl<S: Isa<F64 = f64x2>> Vector<S> for f64x2 {
     type Elem = f64;
     const LANES: usize = 2;
+    type Mask = Self;
 
     #[inline(always)]
     fn splat(_: S, value: f64) -> Self {

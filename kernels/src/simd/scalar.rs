@@ -127,6 +127,7 @@ impl Lane for f64 {
 impl<T: Lane> Vector<Scalar> for One<T> {
     type Elem = T;
     const LANES: usize = 1;
+    type Mask = Self;
 
     #[inline(always)]
     fn splat(_: Scalar, value: T) -> Self {

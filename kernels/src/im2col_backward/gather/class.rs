@@ -5,21 +5,21 @@ use ubtile_tiling::im2col_backward::Geometry;
 use super::line::Groups;
 use super::reach::Reach;
 use super::{MOST, TAPS};
-use crate::simd::{Isa, MOST_LANES, Real, Vector};
+use crate::simd::{Isa, MOST_LANES, Mask, Real, Vector};
 
 /// A kernel column as the cells of a class see it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tap<V> {
+pub(super) struct Tap<M> {
     /// Where cell 0 finds its window, counted from the first window of the kernel row's first tap; wraps.
     pub(super) at: usize,
     /// The cells that have one.
     from: usize,
     to: usize,
     /// The lanes that have one, of the first vectors and of the last ones.
-    pub(super) masks: [[V; MOST]; 2],
+    pub(super) masks: [[M; MOST]; 2],
 }
 
-impl<V> Tap<V> {
+impl<M> Tap<M> {
     pub(super) fn reaches(&self, cell: usize) -> bool {
         (self.from..self.to).contains(&cell)
     }
@@ -27,29 +27,32 @@ impl<V> Tap<V> {
 
 /// Cells of a row whose columns are a stride apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Class<V> {
-    taps: [Tap<V>; TAPS],
+pub(super) struct Class<M> {
+    taps: [Tap<M>; TAPS],
     count: usize,
     /// Where vectors begin to read and where they end, counted from the first window of a kernel row.
     pub(super) reads: [isize; 2],
 }
 
-impl<V: Copy> Class<V> {
-    /// A class without taps.
+impl<M: Copy> Class<M> {
+    /// A class without taps; a mask of no lanes.
     #[inline(always)]
-    pub(super) fn none<S: Isa>(isa: S) -> Self
-    where
-        V: Vector<S>,
-    {
-        let none = Tap { at: 0, from: 0, to: 0, masks: [[V::splat(isa, V::Elem::default()); MOST]; 2] };
+    pub(super) fn none(no_lanes: M) -> Self {
+        let none = Tap { at: 0, from: 0, to: 0, masks: [[no_lanes; MOST]; 2] };
         Self { taps: [none; TAPS], count: 0, reads: [isize::MAX, isize::MIN] }
     }
 
     /// Finds the taps of the cells `first`, `first` + stride, ... of a row.
     #[inline(always)]
-    pub(super) fn find<S: Isa>(&mut self, isa: S, geometry: &Geometry, first: usize, groups: &Groups, woven: [bool; 2])
-    where
-        V: Vector<S>,
+    pub(super) fn find<S: Isa, V: Vector<S>>(
+        &mut self,
+        isa: S,
+        geometry: &Geometry,
+        first: usize,
+        groups: &Groups,
+        woven: [bool; 2],
+    ) where
+        M: Mask<S, V>,
     {
         // What a vector's lanes are counted with. Not `from_fn`: the compiler may call it, without the vectors of the level.
         let mut numbers = [V::Elem::default(); MOST_LANES];
@@ -78,14 +81,14 @@ impl<V: Copy> Class<V> {
                 let lanes = splat(cell) + V::load(isa, &numbers) * splat(step);
                 for tap in self.taps.iter_mut().take(self.count) {
                     if let Some(mask) = tap.masks.get_mut(end).and_then(|masks| masks.get_mut(k)) {
-                        *mask = splat(tap.from).le(lanes).and(lanes.lt(splat(tap.to)));
+                        *mask = Mask::of(splat(tap.from).le(lanes).and(lanes.lt(splat(tap.to))));
                     }
                 }
             }
         }
     }
 
-    pub(super) fn taps(&self) -> &[Tap<V>] {
+    pub(super) fn taps(&self) -> &[Tap<M>] {
         self.taps.get(..self.count).unwrap_or(&[])
     }
 }

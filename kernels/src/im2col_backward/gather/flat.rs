@@ -35,14 +35,15 @@ pub(super) struct Flat<'a, T, const CLASSES: usize> {
 }
 
 /// Whether some rows fit the vectors that are summed side by side.
-pub(super) fn fits<const CLASSES: usize>(geometry: &Geometry, lanes: usize) -> bool {
+pub(super) fn fits<S: Isa, T: Element, const CLASSES: usize>(geometry: &Geometry) -> bool {
     let [_, _, pitch, _] = geometry.out_strides;
     let windows = geometry.columns[1];
-    // Where rows are to be copied, two are no gain.
-    let least_rows = if CLASSES == 1 { 2 } else { 3 };
+    // Where rows are to be copied, two are no gain, and three of many lanes neither.
+    let copied = if size_of::<V<S, T>>() <= 32 { 3 } else { 4 };
+    let least_rows = if CLASSES == 1 { 2 } else { copied };
     geometry.stride[0].get() == CLASSES
         && windows == geometry.w.div_ceil(CLASSES)
-        && least_rows * windows <= MOST * lanes
+        && least_rows * windows <= MOST * V::<S, T>::LANES
         && (CLASSES > 1 || pitch == geometry.w)
 }
 

@@ -7,7 +7,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 
 use super::class::Class;
 use super::sums::{sums, weaves};
-use super::{MASKED, MOST, UNROLL, V};
+use super::{M, MASKED, MOST, UNROLL, V};
 use crate::element::Element;
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
@@ -52,11 +52,13 @@ pub(super) struct Line<'a, S: Isa, T: Element, const CLASSES: usize> {
     pub(super) above: &'a [usize],
     /// Where the rows of windows are that are asked for meanwhile.
     pub(super) later: &'a [usize],
-    pub(super) classes: &'a [Class<V<S, T>>; CLASSES],
+    pub(super) classes: &'a [Class<M<S, T>>; CLASSES],
 }
 
 impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     const LANES: usize = V::<S, T>::LANES;
+    /// Whether a vector has 64 bytes.
+    const WIDE: bool = size_of::<V<S, T>>() > 32;
     /// Of `out`, to a vector of each class.
     const ELEMENTS: usize = Self::LANES * CLASSES;
 
@@ -81,19 +83,21 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
             }
         }
         let mut vector = groups.first.end;
-        // A term of these takes more than a load and an addition. Long rows of others wait for memory, which likes four better, and
-        // four of sixteen lanes are as many.
-        if const { most(CLASSES) > UNROLL && T::IS_HALF && Self::LANES <= 8 } {
+        // A term of these takes more than a load and an addition, unless it is one of many lanes.
+        if const { most(CLASSES) > UNROLL && T::IS_HALF && !Self::WIDE } {
             while vector.wrapping_add(MOST) <= groups.last.start {
                 self.inner::<MOST>(isa, vector, out);
                 vector = vector.wrapping_add(MOST);
             }
         }
-        while vector.wrapping_add(UNROLL) <= groups.last.start {
-            self.inner::<UNROLL>(isa, vector, out);
-            vector = vector.wrapping_add(UNROLL);
+        // Others that wait for memory like no more than 128 bytes at a time.
+        if T::IS_HALF || !Self::WIDE || self.later.is_empty() {
+            while vector.wrapping_add(UNROLL) <= groups.last.start {
+                self.inner::<UNROLL>(isa, vector, out);
+                vector = vector.wrapping_add(UNROLL);
+            }
         }
-        if vector.wrapping_add(2) <= groups.last.start {
+        while vector.wrapping_add(2) <= groups.last.start {
             self.inner::<2>(isa, vector, out);
             vector = vector.wrapping_add(2);
         }
@@ -159,16 +163,14 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
 
 /// Asks for what some cells of each class read of a later row.
 #[inline(always)]
-fn ask<S: Isa, T, V, const CLASSES: usize>(
+fn ask<S: Isa, T, M: Copy, const CLASSES: usize>(
     isa: S,
     to: Cache,
     data: &[T],
     row: usize,
-    classes: &[Class<V>; CLASSES],
+    classes: &[Class<M>; CLASSES],
     cells: usize,
-) where
-    V: Vector<S>,
-{
+) {
     for tap in classes.iter().flat_map(Class::taps) {
         prefetch_run(isa, to, data, row.wrapping_add(tap.at), cells);
     }
@@ -176,15 +178,13 @@ fn ask<S: Isa, T, V, const CLASSES: usize>(
 
 /// Asks for what some cells of each class read of all later rows. Apart from the sums, which need all registers.
 #[inline(never)]
-fn ask_apart<S: Isa, T, V, const CLASSES: usize>(
+fn ask_apart<S: Isa, T, M: Copy, const CLASSES: usize>(
     isa: S,
     data: &[T],
     later: &[usize],
-    classes: &[Class<V>; CLASSES],
+    classes: &[Class<M>; CLASSES],
     [cell, cells]: [usize; 2],
-) where
-    V: Vector<S>,
-{
+) {
     for row in later {
         ask(isa, isa.level2(), data, row.wrapping_add(cell), classes, cells);
     }
@@ -257,7 +257,7 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
 
 /// Rounds and writes vectors one behind the other.
 #[inline(always)]
-fn store_each<S: Isa, T: Element, const M: usize>(isa: S, vectors: [V<S, T>; M], out: &mut [T]) {
+fn store_each<S: Isa, T: Element, const COUNT: usize>(isa: S, vectors: [V<S, T>; COUNT], out: &mut [T]) {
     for (vector, out) in vectors.into_iter().zip(out.chunks_exact_mut(V::<S, T>::LANES)) {
         T::store(isa, vector, out);
     }

@@ -1,9 +1,9 @@
 //! The sums of vectors of cells of a class: taps in order, one load and one addition a term.
 
-use super::V;
 use super::class::{Class, Tap};
+use super::{M, V};
 use crate::element::Element;
-use crate::simd::{Isa, Vector};
+use crate::simd::{Isa, Mask, Vector};
 
 /// Whether vectors of cells, so many side by side, are woven in pairs: a lane of each in turn. A last one without another is not.
 pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
     isa: S,
     data: &[T],
     above: &[usize],
-    taps: &[Tap<V<S, T>>],
+    taps: &[Tap<M<S, T>>],
     cell: usize,
     end: usize,
 ) -> [V<S, T>; N] {
@@ -32,23 +32,25 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
             let Some(windows) = windows.get(..lanes.wrapping_mul(N)) else { continue };
             let [begin, behind] = &tap.masks;
             let masks = if end == 0 { begin } else { behind };
-            let masked = |term: V<S, T>, k: usize| match masks.get(k) {
-                Some(mask) if k < FIRST || k >= const { masked_from::<S, T>(CLASSES, N, LAST) } => term.and(*mask),
-                _ => term,
+            let plus = |sum: V<S, T>, term: V<S, T>, k: usize| match masks.get(k) {
+                Some(mask) if k < FIRST || k >= const { masked_from::<S, T>(CLASSES, N, LAST) } => {
+                    mask.add_to(sum, term)
+                }
+                _ => sum + term,
             };
             if const { weaves::<S, T>(CLASSES, N) } {
                 let (pairs, single) = sums.as_chunks_mut::<2>();
                 let windows = windows.chunks_exact(lanes.wrapping_mul(2));
                 if let ([sum], rest) = (single, windows.remainder()) {
-                    *sum = *sum + masked(T::load(isa, rest), N.wrapping_sub(1));
+                    *sum = plus(*sum, T::load(isa, rest), N.wrapping_sub(1));
                 }
                 for (([even, odd], windows), k) in pairs.iter_mut().zip(windows).zip((0usize..).step_by(2)) {
                     let [to_even, to_odd] = T::load_woven(isa, windows);
-                    (*even, *odd) = (*even + masked(to_even, k), *odd + masked(to_odd, k.wrapping_add(1)));
+                    (*even, *odd) = (plus(*even, to_even, k), plus(*odd, to_odd, k.wrapping_add(1)));
                 }
             } else {
                 for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(lanes)).enumerate() {
-                    *sum = *sum + masked(T::load(isa, windows), k);
+                    *sum = plus(*sum, T::load(isa, windows), k);
                 }
             }
         }
@@ -65,10 +67,10 @@ const fn masked_from<S: Isa, T: Element>(classes: usize, vectors: usize, masked:
 /// The sums of a row, cell by cell: where vectors would reach beyond the data.
 #[cold]
 #[inline(never)]
-pub(super) fn one_by_one<T: Element, V: Copy, const CLASSES: usize>(
+pub(super) fn one_by_one<T: Element, M: Copy, const CLASSES: usize>(
     data: &[T],
     above: &[usize],
-    classes: &[Class<V>; CLASSES],
+    classes: &[Class<M>; CLASSES],
     out: &mut [T],
 ) {
     for (group, k) in out.chunks_mut(CLASSES).zip(0usize..) {

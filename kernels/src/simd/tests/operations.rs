@@ -2,7 +2,7 @@
 
 use super::{OnQuad, everywhere};
 use crate::level::{Kernel, Level};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Mask, Real, Vector};
 
 /// An operation of [`Vector`] on up to three operands.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +21,11 @@ enum Op {
     Select,
     Splat,
     Canonical,
+    AddTo,
 }
 
 impl Op {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -39,11 +40,12 @@ impl Op {
         Self::Select,
         Self::Splat,
         Self::Canonical,
+        Self::AddTo,
     ];
 
     /// Whether it computes, so that the bits of a NaN it makes are anyone's guess.
     fn computes(self) -> bool {
-        matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Floor)
+        matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Floor | Self::AddTo)
     }
 }
 
@@ -78,6 +80,12 @@ impl<T: Real> Kernel for Apply<'_, T> {
                 Op::Select => Vector::select(x.le(y), y, x),
                 Op::Splat => T::V::<S>::splat(isa, T::HALF),
                 Op::Canonical => x.canonical(isa),
+                Op::AddTo => {
+                    let zero = T::V::<S>::splat(isa, T::default());
+                    let mask = <T::V<S> as Vector<S>>::Mask::of(x.le(y)).both(Mask::of(zero.lt(y)));
+                    // A sum is nowhere -0.0.
+                    mask.add_to(x + zero, y)
+                }
             };
             v.store(out);
         }
@@ -202,6 +210,7 @@ fn f32_operations_agree() {
                     a
                 }
             }
+            Op::AddTo => (a + 0.0) + if a <= b && 0.0 < b { b } else { 0.0 },
         }
     });
 }
@@ -263,6 +272,7 @@ fn f64_operations_agree() {
                     a
                 }
             }
+            Op::AddTo => (a + 0.0) + if a <= b && 0.0 < b { b } else { 0.0 },
         }
     });
 }

@@ -1,11 +1,11 @@
-//! AVX-512: sixteen f32 a vector, for sums of halves, which are widened and added twice as many at once. F64 gained nothing by it.
+//! AVX-512: sixteen f32 or eight f64 a vector, and masks that an addition takes.
 
 use core::arch::x86_64::*;
 
 use half::{bf16, f16};
-use wide::f64x2;
 
-use super::f32x16::{F32x16, first_lanes};
+use super::f32x16::F32x16;
+use super::f64x8::F64x8;
 use super::{Avx2, Avx2Quad, has};
 use crate::level::Kernel;
 use crate::simd::{Cache, Isa};
@@ -42,6 +42,12 @@ fn call<K: Kernel>(isa: Avx512, kernel: K) -> K::Output {
     kernel.run(isa)
 }
 
+/// A mask of the first lanes, as many as there are elements; all of 32 where there are more.
+#[inline(always)]
+pub(super) fn first_lanes(elements: usize) -> u32 {
+    !u32::MAX.checked_shl(elements as u32).unwrap_or(0)
+}
+
 /// Sixteen elements of two bytes; zeros where `src` ends.
 #[inline(always)]
 fn sixteen_halves<T: bytemuck::Pod>(src: &[T]) -> __m256i {
@@ -50,7 +56,7 @@ fn sixteen_halves<T: bytemuck::Pod>(src: &[T]) -> __m256i {
     unsafe {
         match src.first_chunk::<16>() {
             Some(full) => _mm256_loadu_si256(full.as_ptr().cast()),
-            None => _mm256_maskz_loadu_epi16(first_lanes(src.len()), src.as_ptr().cast()),
+            None => _mm256_maskz_loadu_epi16(first_lanes(src.len()) as __mmask16, src.as_ptr().cast()),
         }
     }
 }
@@ -63,7 +69,7 @@ fn put_halves<T: bytemuck::Pod>(halves: __m256i, dst: &mut [T]) {
     unsafe {
         match dst.first_chunk_mut::<16>() {
             Some(full) => _mm256_storeu_si256(full.as_mut_ptr().cast(), halves),
-            None => _mm256_mask_storeu_epi16(dst.as_mut_ptr().cast(), first_lanes(dst.len()), halves),
+            None => _mm256_mask_storeu_epi16(dst.as_mut_ptr().cast(), first_lanes(dst.len()) as __mmask16, halves),
         }
     }
 }
@@ -84,7 +90,7 @@ fn round_to_bf16(v: F32x16) -> __m512i {
 
 impl Isa for Avx512 {
     type F32 = F32x16;
-    type F64 = f64x2;
+    type F64 = F64x8;
     type Quad = Avx2Quad;
 
     #[inline(always)]
@@ -134,7 +140,7 @@ impl Isa for Avx512 {
             let words = _mm512_mask_blend_epi16(ODD, _mm512_srli_epi32::<16>(even), odd);
             match dst.first_chunk_mut::<32>() {
                 Some(full) => _mm512_storeu_si512(full.as_mut_ptr().cast(), words),
-                None => _mm512_mask_storeu_epi16(dst.as_mut_ptr().cast(), !(!0 << dst.len()), words),
+                None => _mm512_mask_storeu_epi16(dst.as_mut_ptr().cast(), first_lanes(dst.len()), words),
             }
         }
     }

@@ -3,18 +3,12 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::avx512::Avx512;
-use crate::simd::Vector;
+use super::avx512::{Avx512, first_lanes};
+use crate::simd::{Mask, Vector};
 
 /// Sixteen f32. One in hand was made from an [`Avx512`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F32x16(pub(super) __m512);
-
-/// A mask of the first lanes, as many as there are elements.
-#[inline(always)]
-pub(super) fn first_lanes(elements: usize) -> __mmask16 {
-    if elements >= 16 { !0 } else { !(!0 << elements) }
-}
 
 impl F32x16 {
     /// All ones in the lanes of a mask.
@@ -64,9 +58,26 @@ impl Div for F32x16 {
     }
 }
 
+impl Mask<Avx512, F32x16> for __mmask16 {
+    #[inline(always)]
+    fn of(mask: F32x16) -> Self {
+        mask.mask()
+    }
+    #[inline(always)]
+    fn both(self, other: Self) -> Self {
+        self & other
+    }
+    #[inline(always)]
+    fn add_to(self, sum: F32x16, term: F32x16) -> F32x16 {
+        // SAFETY: made from a token.
+        F32x16(unsafe { _mm512_mask_add_ps(sum.0, self, sum.0, term.0) })
+    }
+}
+
 impl Vector<Avx512> for F32x16 {
     type Elem = f32;
     const LANES: usize = 16;
+    type Mask = __mmask16;
 
     #[inline(always)]
     fn splat(_: Avx512, value: f32) -> Self {
@@ -79,7 +90,7 @@ impl Vector<Avx512> for F32x16 {
         Self(unsafe {
             match src.first_chunk::<16>() {
                 Some(full) => _mm512_loadu_ps(full.as_ptr()),
-                None => _mm512_maskz_loadu_ps(first_lanes(src.len()), src.as_ptr()),
+                None => _mm512_maskz_loadu_ps(first_lanes(src.len()) as __mmask16, src.as_ptr()),
             }
         })
     }
@@ -89,7 +100,7 @@ impl Vector<Avx512> for F32x16 {
         unsafe {
             match dst.first_chunk_mut::<16>() {
                 Some(full) => _mm512_storeu_ps(full.as_mut_ptr(), self.0),
-                None => _mm512_mask_storeu_ps(dst.as_mut_ptr(), first_lanes(dst.len()), self.0),
+                None => _mm512_mask_storeu_ps(dst.as_mut_ptr(), first_lanes(dst.len()) as __mmask16, self.0),
             }
         }
     }

@@ -46,6 +46,7 @@ impl Div for F32x8 {
 impl Vector<Avx2> for F32x8 {
     type Elem = f32;
     const LANES: usize = 8;
+    type Mask = Self;
 
     #[inline(always)]
     fn splat(_: Avx2, value: f32) -> Self {

@@ -46,6 +46,7 @@ impl Div for F64x4 {
 impl Vector<Avx2> for F64x4 {
     type Elem = f64;
     const LANES: usize = 4;
+    type Mask = Self;
 
     #[inline(always)]
     fn splat(_: Avx2, value: f64) -> Self {

@@ -4,18 +4,18 @@ use ubtile_tiling::im2col_backward::Geometry;
 
 use super::super::reach::Reach;
 use super::super::sums::weaves;
-use super::super::{MOST, TAPS, V};
+use super::super::{M, MOST, TAPS, V};
 use super::block::Block;
 use crate::element::Element;
-use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
+use crate::simd::{Isa, MOST_LANES, Mask, Real, Vector, prefetch_run};
 
 /// A kernel column.
 #[derive(Clone, Copy, Debug)]
-struct Tap<V> {
+struct Tap<M> {
     /// Where the first cell of a row finds its window, counted from that of the kernel row; wraps.
     at: usize,
     /// The lanes that have one.
-    mask: [V; MOST],
+    mask: [M; MOST],
 }
 
 /// What depends on columns alone: once for all planes.
@@ -23,7 +23,7 @@ struct Tap<V> {
 pub(super) struct Columns<S: Isa, T: Element, const CLASSES: usize> {
     /// Of the row, and windows.
     width: usize,
-    taps: [Tap<V<S, T>>; TAPS],
+    taps: [Tap<M<S, T>>; TAPS],
     count: usize,
     /// The numbers of the lanes' cells.
     cells: [V<S, T>; MOST],
@@ -40,7 +40,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     #[inline(always)]
     pub(super) fn none(isa: S) -> Self {
         let zero = V::<S, T>::splat(isa, Real::from_usize(0));
-        let none = Tap { at: 0, mask: [zero; MOST] };
+        let none = Tap { at: 0, mask: [Mask::of(zero); MOST] };
         Self { width: 0, taps: [none; TAPS], count: 0, cells: [zero; MOST], reads: [isize::MAX, isize::MIN] }
     }
 
@@ -75,7 +75,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             let Some(tap) = self.taps.get_mut(self.count) else { break };
             tap.at = j.wrapping_mul(g.grad_output_strides[1]).wrapping_add(window);
             for (mask, column) in tap.mask.iter_mut().zip(columns) {
-                *mask = splat(from).le(column).and(column.lt(splat(to)));
+                *mask = Mask::of(splat(from).le(column).and(column.lt(splat(to))));
             }
             let at = tap.at.cast_signed();
             self.reads = [self.reads[0].min(at), self.reads[1].max(at)];
@@ -118,12 +118,12 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             // Not all at once, which would leave memory idle afterwards.
             prefetch_run(isa, isa.level2(), data, later, each);
             later = later.wrapping_add(each);
-            let mut reached = [zero; N];
+            let mut reached = [M::<S, T>::of(zero); N];
             if MIXED {
                 let first_of = |row: usize| V::<S, T>::splat(isa, Real::from_usize(row.wrapping_mul(self.width)));
                 let (from, to) = (first_of(row.from), first_of(row.to));
                 for (reached, cell) in reached.iter_mut().zip(self.cells) {
-                    *reached = from.le(cell).and(cell.lt(to));
+                    *reached = Mask::of(from.le(cell).and(cell.lt(to)));
                 }
             }
             for tap in self.taps.iter().take(self.count) {
@@ -136,20 +136,21 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
                 // All of them are there. Two ways out, as the compiler makes more of two checks with one.
                 let Some(windows) = data.get(at..) else { break };
                 let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
-                let masked = |term: V<S, T>, k: usize| {
-                    let term = tap.mask.get(k).map_or(term, |mask| term.and(*mask));
-                    if MIXED { reached.get(k).map_or(term, |mask| term.and(*mask)) } else { term }
+                let plus = |sum: V<S, T>, term: V<S, T>, k: usize| match (tap.mask.get(k), reached.get(k)) {
+                    (Some(mask), Some(reached)) if MIXED => mask.both(*reached).add_to(sum, term),
+                    (Some(mask), _) => mask.add_to(sum, term),
+                    _ => sum + term,
                 };
                 if const { weaves::<S, T>(CLASSES, N) } {
                     let pairs = sums.as_chunks_mut::<2>().0.iter_mut();
                     let pairs = pairs.zip(windows.chunks_exact(Self::LANES.wrapping_mul(2)));
                     for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
                         let [to_even, to_odd] = T::load_woven(isa, windows);
-                        (*even, *odd) = (*even + masked(to_even, k), *odd + masked(to_odd, k.wrapping_add(1)));
+                        (*even, *odd) = (plus(*even, to_even, k), plus(*odd, to_odd, k.wrapping_add(1)));
                     }
                 } else {
                     for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(Self::LANES)).enumerate() {
-                        *sum = *sum + masked(T::load(isa, windows), k);
+                        *sum = plus(*sum, T::load(isa, windows), k);
                     }
                 }
             }

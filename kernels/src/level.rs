@@ -120,12 +120,12 @@ impl Level {
         }
     }
 
-    /// As [`dispatch`](Self::dispatch), but with as many lanes as there are: for what gains by them.
+    /// As [`dispatch`](Self::dispatch), but with as many lanes as there are, where the kernel `gains` by them.
     #[inline(always)]
-    pub(crate) fn dispatch_widest<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn dispatch_widest<K: Kernel>(self, gains: bool, kernel: K) -> K::Output {
         match self.0 {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx512(isa) => isa.call(kernel),
+            Kind::Avx512(isa) if gains => isa.call(kernel),
             _ => self.dispatch(kernel),
         }
     }

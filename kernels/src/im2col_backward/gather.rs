@@ -110,8 +110,7 @@ fn by_classes<T: Element, const CLASSES: usize>(
     data: &[T],
     out: &mut [T],
 ) {
-    let gather = Gather::<T, CLASSES> { geometry, part, data, out };
-    if gains_by_lanes::<T>(geometry) { level.dispatch_widest(gather) } else { level.dispatch(gather) }
+    level.dispatch_widest(gains_by_lanes::<T>(geometry), Gather::<T, CLASSES> { geometry, part, data, out });
 }
 
 /// Whether vectors of 64 bytes gain: of a class's cells of a plane there are more than vectors of 32 bytes sum side by side, or they

@@ -24,7 +24,7 @@ impl<K: Kernel> Kernel for OnQuad<K> {
 fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> impl Iterator<Item = (String, K::Output)> {
     Level::available().flat_map(move |level| {
         let (own, quad) = (level.dispatch(kernel()), level.dispatch(OnQuad(kernel())));
-        let widest = level.dispatch_widest(kernel());
+        let widest = level.dispatch_widest(true, kernel());
         [(level.to_string(), own), (format!("{level}, four lanes"), quad), (format!("{level}, all lanes"), widest)]
     })
 }

@@ -70,3 +70,17 @@ fn rows_and_columns_a_stride_apart() {
         }
     }
 }
+
+/// Planes of more rows than places are kept for, of which the last block has fewer rows than the others, and of as many.
+#[test]
+fn tall_planes() {
+    let rng = &mut Rng::new(16);
+    for (w, dtype) in [25, 32].into_iter().flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
+        for (h, s) in [64, 65, 131].into_iter().flat_map(|h| [(h, 1), (3 * h, 2)]) {
+            let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 2, h, w, ..Default::default() };
+            let spec = Im2col { kernel: [3; 2], stride: [s; 2], padding: [1; 2], ..shape };
+            assert!(exists(&spec));
+            check_plans(&spec, Fill::Uniform, &[(1, None), (3, None)], rng);
+        }
+    }
+}

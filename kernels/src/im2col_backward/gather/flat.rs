@@ -24,6 +24,9 @@ use crate::level::Kernel;
 use crate::part::Part;
 use crate::simd::{Isa, MOST_LANES, Vector};
 
+/// Blocks of rows of one rest whose kernel rows are found once for all planes, where these have no more.
+const BLOCKS: usize = 32;
+
 /// Rows of cells to sum, of all planes in their order.
 pub(super) struct Flat<'a, T, const CLASSES: usize> {
     pub(super) geometry: &'a Geometry,
@@ -63,19 +66,23 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond the last row where the next plane lies behind it, which is written later.
         let dense = oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
-        let (mut block, mut aside) = (Block::default(), [[T::zeroed(); MOST_LANES * MOST]; CLASSES]);
+        let mut blocks = [Block::default(); BLOCKS];
+        let keeps = g.h <= together.saturating_mul(BLOCKS / CLASSES);
+        let mut aside = [[T::zeroed(); MOST_LANES * MOST]; CLASSES];
         for (plane, [start, end]) in part.planes(g.h) {
             let ([plane_start, to], mut y) = (plane_at(g, plane), start);
             let left = part.units.end.wrapping_sub(plane.wrapping_mul(g.h));
+            let mut number = 0usize;
             while y < end {
                 let all = end.wrapping_sub(y).min(together);
                 let cells =
                     out.get_mut(to.wrapping_sub(part.first).wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 for turn in 0..CLASSES.min(all) {
+                    let Some(block) = blocks.get_mut(number.wrapping_add(turn)) else { break };
                     let count = all.wrapping_sub(turn).div_ceil(CLASSES);
                     let (asked, y) = (y.wrapping_add(turn.wrapping_mul(count)), y.wrapping_add(turn));
                     let Some(kernel_rows) = kernel_rows.get(y % CLASSES) else { break };
-                    block.find(kernel_rows, g, plane_start, [y / CLASSES, count]);
+                    block.find(kernel_rows, g, [y, count]);
                     if let Ahead::Plane { distance, part } = ahead {
                         let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
                         block.ask(at, count.wrapping_mul(part));
@@ -84,10 +91,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                     if const { CLASSES == 1 } {
                         let rows = if dense { left.wrapping_sub(y) } else { count };
                         let cells = cells.get_mut(..rows.wrapping_mul(g.w)).unwrap_or_default();
-                        sum(isa, data, &classes, &block, vectors, cells);
+                        sum(isa, data, plane_start, &classes, block, vectors, cells);
                     } else {
                         let aside = aside.as_flattened_mut();
-                        sum(isa, data, &classes, &block, vectors, aside);
+                        sum(isa, data, plane_start, &classes, block, vectors, aside);
                         let cells = cells.get_mut(turn.wrapping_mul(oh)..).unwrap_or_default();
                         let cells = cells.chunks_mut(oh.wrapping_mul(CLASSES).max(1)).take(count);
                         for (to, from) in cells.zip(aside.chunks_exact(width.wrapping_mul(CLASSES).max(1))) {
@@ -96,32 +103,34 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                     }
                 }
                 y = y.wrapping_add(all);
+                number = if keeps { number.wrapping_add(CLASSES) } else { 0 };
             }
         }
     }
 }
 
 /// Writes the sums of a block's cells in so many vectors of each class, one cell of each class in turn, and behind them up to some
-/// vectors of anything, as far as `out` goes.
+/// vectors of anything, as far as `out` goes. The windows of the plane begin at `start`.
 #[inline(always)]
 fn sum<S: Isa, T: Element, const CLASSES: usize>(
     isa: S,
     data: &[T],
+    start: usize,
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
     vectors: usize,
     out: &mut [T],
 ) {
-    let within = classes.iter().all(|class| class.reads_within(block, data.len()));
+    let within = classes.iter().all(|class| block.reads_within(start, class.reads, data.len()));
     let woven = const { weaves::<S, T>(CLASSES, MOST) };
     match (vectors, block.mixed) {
-        _ if !within => some::<S, T, CLASSES, MOST, true, true>(isa, data, classes, block, out),
-        (0..=2, _) => some::<S, T, CLASSES, 2, true, false>(isa, data, classes, block, out),
-        (3..=4, _) => some::<S, T, CLASSES, 4, true, false>(isa, data, classes, block, out),
-        (5..=7, true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, classes, block, out),
-        (5..=7, false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, classes, block, out),
-        (_, true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, classes, block, out),
-        (_, false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, classes, block, out),
+        _ if !within => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, out),
+        (0..=2, _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, out),
+        (3..=4, _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, out),
+        (5..=7, true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, out),
+        (5..=7, false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, out),
+        (_, true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, out),
+        (_, false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, out),
     }
 }
 
@@ -130,16 +139,17 @@ fn sum<S: Isa, T: Element, const CLASSES: usize>(
 fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const MIXED: bool, const BEYOND: bool>(
     isa: S,
     data: &[T],
+    start: usize,
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
     out: &mut [T],
 ) {
     if let [class] = classes.as_slice() {
-        return write_what_fits(isa, &[class.sums::<N, MIXED, BEYOND>(isa, data, block)], out);
+        return write_what_fits(isa, &[class.sums::<N, MIXED, BEYOND>(isa, data, start, block)], out);
     }
     let mut found = [[V::<S, T>::splat(isa, T::Acc::default()); N]; CLASSES];
     for (found, class) in found.iter_mut().zip(classes) {
-        *found = class.sums::<N, MIXED, BEYOND>(isa, data, block);
+        *found = class.sums::<N, MIXED, BEYOND>(isa, data, start, block);
     }
     write_what_fits(isa, &found, out);
 }

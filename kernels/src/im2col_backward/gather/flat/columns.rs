@@ -27,8 +27,8 @@ pub(super) struct Columns<S: Isa, T: Element, const CLASSES: usize> {
     count: usize,
     /// The numbers of the lanes' cells.
     cells: [V<S, T>; MOST],
-    /// Where vectors begin to read and where cell 0 does last, counted from the window of a kernel row.
-    reads: [isize; 2],
+    /// Where vectors begin to read and where they end at most, counted from the window of a kernel row.
+    pub(super) reads: [isize; 2],
 }
 
 impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
@@ -77,8 +77,8 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             for (mask, column) in tap.mask.iter_mut().zip(columns) {
                 *mask = Mask::of(splat(from).le(column).and(column.lt(splat(to))));
             }
-            let at = tap.at.cast_signed();
-            self.reads = [self.reads[0].min(at), self.reads[1].max(at)];
+            let (at, end) = (tap.at, tap.at.wrapping_add(MOST * Self::LANES));
+            self.reads = [self.reads[0].min(at.cast_signed()), self.reads[1].max(end.cast_signed())];
             self.count = self.count.wrapping_add(1);
         }
     }
@@ -90,25 +90,14 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
         if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
     }
 
-    /// Whether all that as many vectors as there are at most read is in data of a length.
-    #[inline(always)]
-    pub(super) fn reads_within(&self, block: &Block, length: usize) -> bool {
-        if self.count == 0 {
-            return true;
-        }
-        let ([first, last], [from, to]) = (block.ends, self.reads);
-        // A place in front of the data is a huge number.
-        let end = last.checked_add_signed(to).and_then(|at| at.checked_add(MOST * Self::LANES));
-        first.checked_add_signed(from).is_some() && end.is_some_and(|end| end <= length)
-    }
-
-    /// The sums of `N` vectors of cells, which not all of the kernel rows reach where these are `MIXED`. Some of what vectors would
-    /// read may lie `BEYOND` the data.
+    /// The sums of `N` vectors of cells of a plane whose windows begin at `start`, which not all of the kernel rows reach where these are
+    /// `MIXED`. Some of what vectors would read may lie `BEYOND` the data.
     #[inline(always)]
     pub(super) fn sums<const N: usize, const MIXED: bool, const BEYOND: bool>(
         &self,
         isa: S,
         data: &[T],
+        start: usize,
         block: &Block,
     ) -> [V<S, T>; N] {
         let zero = V::<S, T>::splat(isa, T::Acc::default());
@@ -120,15 +109,17 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             later = later.wrapping_add(each);
             let mut reached = [M::<S, T>::of(zero); N];
             if MIXED {
-                let first_of = |row: usize| V::<S, T>::splat(isa, Real::from_usize(row.wrapping_mul(self.width)));
+                let first_of =
+                    |row: u32| V::<S, T>::splat(isa, Real::from_usize(self.width.wrapping_mul(row as usize)));
                 let (from, to) = (first_of(row.from), first_of(row.to));
                 for (reached, cell) in reached.iter_mut().zip(self.cells) {
                     *reached = Mask::of(from.le(cell).and(cell.lt(to)));
                 }
             }
+            let start = start.wrapping_add(row.at);
             for tap in self.taps.iter().take(self.count) {
                 let (mut at, mut data, mut aside) =
-                    (row.at.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
+                    (start.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
                 if BEYOND {
                     copy_what_is_there(data, at, &mut aside);
                     (at, data) = (0, &aside);

@@ -43,6 +43,8 @@ const MASKED: usize = 2;
 const PLANE: usize = 256 << 10;
 /// Bytes that a processor's last cache holds with room to spare.
 const NEAR: usize = CACHED / 8 * 7;
+/// Bytes of which a last cache has next to nothing.
+const DEEP: usize = 8 * NEAR;
 /// Places in memory that a processor can follow at once.
 const STREAMS: usize = 16;
 
@@ -110,15 +112,19 @@ fn by_classes<T: Element, const CLASSES: usize>(
     data: &[T],
     out: &mut [T],
 ) {
-    level.dispatch_widest(gains_by_lanes::<T>(geometry), Gather::<T, CLASSES> { geometry, part, data, out });
+    let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
+    level.dispatch_widest(gains_by_lanes::<T>(geometry, bytes), Gather::<T, CLASSES> { geometry, part, data, out });
 }
 
-/// Whether vectors of 64 bytes gain: of a class's cells of a plane there are more than vectors of 32 bytes sum side by side, or they
-/// are halves, which take longer to widen than to add.
-fn gains_by_lanes<T: Element>(geometry: &Geometry) -> bool {
+/// Whether vectors of 64 bytes gain, where all that is read and written takes so many bytes. Halves do, which take longer to widen than to
+/// add; others if a class has more cells in a plane than vectors of 32 bytes sum side by side, unless they wait for memory alone.
+fn gains_by_lanes<T: Element>(geometry: &Geometry, bytes: usize) -> bool {
     let [rows, columns] =
         [geometry.h.div_ceil(geometry.stride[0].get()), geometry.w.div_ceil(geometry.stride[1].get())];
-    T::IS_HALF || rows.saturating_mul(columns).saturating_mul(size_of::<T>()) >= MOST * 32
+    let [kh, kw] = geometry.kernel.map(|k| k.get());
+    let plane = kh.saturating_mul(kw).saturating_mul(geometry.grad_output_strides[1]).saturating_mul(size_of::<T>());
+    let many = rows.saturating_mul(columns).saturating_mul(size_of::<T>()) >= MOST * 32;
+    T::IS_HALF || many && (plane <= PLANE || bytes <= DEEP)
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {

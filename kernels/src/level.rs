@@ -65,12 +65,9 @@ impl Level {
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        if let Some(isa) = Avx512::detect().filter(|isa| isa.avx2().gains_by_avx512()) {
-            return Self(Kind::Avx512(isa));
-        }
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        if let Some(isa) = Avx2::detect() {
-            return Self(Kind::Avx2(isa));
+        if let Some(avx2) = Avx2::detect() {
+            let avx512 = if avx2.gains_by_avx512() { Avx512::detect(avx2) } else { None };
+            return Self(avx512.map_or(Kind::Avx2(avx2), Kind::Avx512));
         }
         Self::baseline()
     }
@@ -89,7 +86,7 @@ impl Level {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            "avx512" => Avx512::detect().map(|isa| Self(Kind::Avx512(isa))),
+            "avx512" => Avx2::detect().and_then(Avx512::detect).map(|isa| Self(Kind::Avx512(isa))),
             _ => None,
         }
     }

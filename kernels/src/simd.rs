@@ -115,7 +115,7 @@ pub(crate) trait Vector<S: Isa>:
     type Elem: Real<V<S> = Self>;
     /// How many lanes: 1, 2, 4, 8 or 16.
     const LANES: usize;
-    /// A mask, as the level keeps it best.
+    /// Which lanes something is done to, as the level keeps it best: a vector, or less.
     type Mask: Mask<S, Self>;
 
     /// The same value in every lane.

@@ -59,6 +59,7 @@ pub(super) struct Gather<'a, T, const CLASSES: usize> {
     /// `grad_output`.
     pub(super) data: &'a [T],
     pub(super) out: &'a mut [T],
+    ahead: Ahead,
 }
 
 /// Whether a problem is such a case.
@@ -75,7 +76,7 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
     // halves, which take longer to widen than to read.
     let (size, all_taps) = (geometry.dtype.size(), kh.saturating_mul(kw));
     let streams = stride > 1 || size == 2 || all_taps <= STREAMS;
-    let plane = geometry.grad_output_strides[1].saturating_mul(all_taps).saturating_mul(size);
+    let plane = windows_of_plane(geometry).saturating_mul(size);
     let all = plane.saturating_mul(geometry.n).saturating_mul(geometry.c);
     let near = streams || plane <= PLANE || all <= NEAR;
     // Cells at the end of a row that not all taps reach, never fewer than at its begin: only the first vectors are masked and the
@@ -113,7 +114,15 @@ fn by_classes<T: Element, const CLASSES: usize>(
     out: &mut [T],
 ) {
     let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
-    level.dispatch_widest(gains_by_lanes::<T>(geometry, bytes), Gather::<T, CLASSES> { geometry, part, data, out });
+    let ahead = Ahead::new(geometry, size_of::<T>(), bytes);
+    let gather = Gather::<T, CLASSES> { geometry, part, data, out, ahead };
+    level.dispatch_widest(gains_by_lanes::<T>(geometry, bytes), gather);
+}
+
+/// Elements of `grad_output` from a plane to the next.
+fn windows_of_plane(geometry: &Geometry) -> usize {
+    let [kh, kw] = geometry.kernel.map(|k| k.get());
+    kh.saturating_mul(kw).saturating_mul(geometry.grad_output_strides[1])
 }
 
 /// Whether vectors of 64 bytes gain, where all that is read and written takes so many bytes. Halves do, which take longer to widen than to
@@ -121,8 +130,7 @@ fn by_classes<T: Element, const CLASSES: usize>(
 fn gains_by_lanes<T: Element>(geometry: &Geometry, bytes: usize) -> bool {
     let [rows, columns] =
         [geometry.h.div_ceil(geometry.stride[0].get()), geometry.w.div_ceil(geometry.stride[1].get())];
-    let [kh, kw] = geometry.kernel.map(|k| k.get());
-    let plane = kh.saturating_mul(kw).saturating_mul(geometry.grad_output_strides[1]).saturating_mul(size_of::<T>());
+    let plane = windows_of_plane(geometry).saturating_mul(size_of::<T>());
     let many = rows.saturating_mul(columns).saturating_mul(size_of::<T>()) >= MOST * 32;
     T::IS_HALF || many && (plane <= PLANE || bytes <= DEEP)
 }
@@ -136,9 +144,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         if V::<S, T>::LANES == 1 {
             return;
         }
-        let Self { geometry: g, part, data, out } = self;
-        let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
-        let ahead = Ahead::new(g, size_of::<T>(), bytes);
+        let Self { geometry: g, part, data, out, ahead } = self;
         if flat::fits::<S, T, CLASSES>(g) && !matches!(ahead, Ahead::Rows { .. }) {
             return isa.call(Flat::<T, CLASSES> { geometry: g, part, data, out, ahead });
         }
@@ -149,8 +155,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         for (first, class) in classes.iter_mut().enumerate() {
             class.find::<S, V<S, T>>(isa, g, first, &groups, woven);
         }
-        let reads = classes.iter().map(|class| class.reads);
-        let reads = reads.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)]);
+        let reads = enclosing(classes.iter().map(|class| class.reads));
         let kernel_rows = KernelRows::each::<STRIDE>(g);
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
@@ -183,6 +188,12 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
             }
         }
     }
+}
+
+/// What encloses all of these, each from the first to the second; the first is behind the second where there are none.
+#[inline(always)]
+fn enclosing(each: impl Iterator<Item = [isize; 2]>) -> [isize; 2] {
+    each.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)])
 }
 
 /// Where a plane begins in `grad_output` and in `out`.

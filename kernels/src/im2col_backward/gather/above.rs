@@ -3,7 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::kernel_rows::KernelRows;
-use super::{NEAR, PLANE, TAPS};
+use super::{NEAR, PLANE, TAPS, windows_of_plane};
 
 /// Bytes of windows that are asked for ahead, at least.
 const AHEAD: usize = 1024;
@@ -42,9 +42,8 @@ impl Ahead {
             return Self::Nothing;
         }
         let [lh, lw] = geometry.columns;
-        let [_, gr, _] = geometry.grad_output_strides;
         let taps = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get());
-        let plane = taps.wrapping_mul(gr);
+        let plane = windows_of_plane(geometry);
         if plane.saturating_mul(size) <= PLANE {
             return Self::Plane { distance: plane, part: plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) };
         }

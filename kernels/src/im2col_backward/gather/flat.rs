@@ -17,7 +17,7 @@ use super::above::Ahead;
 use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
-use super::{MOST, V, plane_at};
+use super::{MOST, V, enclosing, plane_at};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -60,6 +60,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
         for (first, class) in classes.iter_mut().enumerate() {
             class.find(isa, g, first);
         }
+        let reads = enclosing(classes.iter().map(|class| class.reads));
         let kernel_rows = KernelRows::each::<CLASSES>(g);
         let width = g.columns[1];
         let together = (MOST * V::<S, T>::LANES).checked_div(width).unwrap_or(1).max(1).wrapping_mul(CLASSES);
@@ -87,7 +88,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                         let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
                         block.ask(at, count.wrapping_mul(part));
                     }
-                    let vectors = count.wrapping_mul(width).div_ceil(V::<S, T>::LANES);
+                    let vectors = block.reads_within(plane_start, reads, data.len());
+                    let vectors = vectors.then_some(count.wrapping_mul(width).div_ceil(V::<S, T>::LANES));
                     if const { CLASSES == 1 } {
                         let rows = if dense { left.wrapping_sub(y) } else { count };
                         let cells = cells.get_mut(..rows.wrapping_mul(g.w)).unwrap_or_default();
@@ -110,7 +112,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 }
 
 /// Writes the sums of a block's cells in so many vectors of each class, one cell of each class in turn, and behind them up to some
-/// vectors of anything, as far as `out` goes. The windows of the plane begin at `start`.
+/// vectors of anything, as far as `out` goes. The windows of the plane begin at `start`; `None` vectors where some of what they would
+/// read may lie beyond the data.
 #[inline(always)]
 fn sum<S: Isa, T: Element, const CLASSES: usize>(
     isa: S,
@@ -118,19 +121,18 @@ fn sum<S: Isa, T: Element, const CLASSES: usize>(
     start: usize,
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
-    vectors: usize,
+    vectors: Option<usize>,
     out: &mut [T],
 ) {
-    let within = classes.iter().all(|class| block.reads_within(start, class.reads, data.len()));
     let woven = const { weaves::<S, T>(CLASSES, MOST) };
     match (vectors, block.mixed) {
-        _ if !within => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, out),
-        (0..=2, _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, out),
-        (3..=4, _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, out),
-        (5..=7, true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, out),
-        (5..=7, false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, out),
-        (_, true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, out),
-        (_, false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, out),
+        (None, _) => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, out),
+        (Some(0..=2), _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, out),
+        (Some(3..=4), _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, out),
+        (Some(5..=7), true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, out),
+        (Some(5..=7), false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, out),
+        (Some(_), true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, out),
+        (Some(_), false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, out),
     }
 }
 

@@ -18,11 +18,9 @@ pub(crate) struct Avx512 {
 
 impl Avx512 {
     /// The token, where the processor has the instructions and the operating system keeps the registers.
-    pub(crate) fn detect() -> Option<Self> {
+    pub(crate) fn detect(avx2: Avx2) -> Option<Self> {
         const F_DQ_BW_VL: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
         const MASKS_ZMM: u64 = 0b1110_0000;
-        // It has seen to what is asked here.
-        let avx2 = Avx2::detect()?;
         // SAFETY: there is a token, so XGETBV may be executed.
         let saved = unsafe { _xgetbv(0) };
         let can = has(__cpuid_count(7, 0).ebx, F_DQ_BW_VL) && saved & MASKS_ZMM == MASKS_ZMM;
@@ -40,6 +38,26 @@ impl Avx512 {
 #[inline(never)]
 fn call<K: Kernel>(isa: Avx512, kernel: K) -> K::Output {
     kernel.run(isa)
+}
+
+/// Transposes a square by memory, short rather than fast: what transposes has eight lanes at most.
+#[inline(always)]
+pub(super) fn transpose<T: Copy + Default, const N: usize>(
+    mut row: impl FnMut(usize, &mut [T; N]),
+    mut column: impl FnMut(usize, &[T; N]),
+) {
+    let (mut rows, mut columns) = ([[T::default(); N]; N], [[T::default(); N]; N]);
+    for (i, lanes) in rows.iter_mut().enumerate() {
+        row(i, lanes);
+        for (column, lane) in columns.iter_mut().zip(lanes) {
+            if let Some(to) = column.get_mut(i) {
+                *to = *lane;
+            }
+        }
+    }
+    for (j, lanes) in columns.iter().enumerate() {
+        column(j, lanes);
+    }
 }
 
 /// A mask of the first lanes, as many as there are elements; all of 32 where there are more.

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::avx512::{Avx512, first_lanes};
+use super::avx512::{Avx512, first_lanes, transpose};
 use crate::simd::{Mask, Vector};
 
 /// Eight f64. One in hand was made from an [`Avx512`].
@@ -154,22 +154,13 @@ impl Vector<Avx512> for F64x8 {
     fn bits(mask: Self) -> u32 {
         mask.mask().into()
     }
-    /// By memory, short rather than fast: what transposes has eight lanes at most.
     #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
-        let (mut rows, mut columns) = ([[0.0; 8]; 8], [[0.0; 8]; 8]);
-        for (i, lanes) in rows.iter_mut().enumerate() {
-            row(i).store(lanes);
-            for (column, lane) in columns.iter_mut().zip(lanes) {
-                if let Some(to) = column.get_mut(i) {
-                    *to = *lane;
-                }
-            }
-        }
-        for (j, lanes) in columns.iter().enumerate() {
+        transpose::<_, 8>(
+            |i, lanes| row(i).store(lanes),
             // SAFETY: called with vectors in hand.
-            column(j, Self(unsafe { _mm512_loadu_pd(lanes.as_ptr()) }));
-        }
+            |j, lanes| column(j, Self(unsafe { _mm512_loadu_pd(lanes.as_ptr()) })),
+        );
     }
     #[inline(always)]
     fn deinterleave(_: Avx512, [a, b]: [Self; 2]) -> [Self; 2] {

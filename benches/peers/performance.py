@@ -169,8 +169,9 @@ The default build picks its instructions when it runs; the other is built with `
 
 {builds(alone["builds"])}
 
-AVX-512 is used where it gains 10 %, which is im2col with Zen 5: beside AVX2 (`timing --level`) 1.0 to 1.7 times as fast in F16 and BF16,
-1.0 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes. Padding took 0.8 to 1.5 of the time with it.
+AVX-512 is used where it gains 10 %, which is im2col with Zen 5: beside AVX2 (`timing --level`) 0.9 to 1.7 times as fast in F16 and BF16,
+0.9 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The
+0.9 are tensors that no cache holds. Padding took 0.8 to 1.5 of the time with it.
 On a Xeon whole registers for F64 and masks for ends of rows, in the order of sums that `docs/numerics.md` fixes, took 1.00 of AVX2's time in
 the mean of 36 cases in F64 (0.6 to 2 of it) and 1.02 of 72 in F32. With other processors than Zen 5 the level has to be asked for
 (`--level avx512`).

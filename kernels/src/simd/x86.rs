@@ -61,7 +61,7 @@ impl Avx2 {
         (saved & XMM_YMM == XMM_YMM).then_some(Self { zen5 })
     }
 
-    /// Whether AVX-512 was measured on such a processor and gained: im2col is 1.0 to 1.7 times as fast. Others may gain as well.
+    /// Whether AVX-512 was measured on such a processor and gained: im2col is 0.9 to 1.7 times as fast. Others may gain as well.
     pub(crate) fn gains_by_avx512(self) -> bool {
         self.zen5
     }

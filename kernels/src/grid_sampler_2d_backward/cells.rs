@@ -18,6 +18,12 @@ pub(crate) const CHUNK: usize = if VECTORS { grid_sampler_2d_backward::CHUNK } e
 /// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
 pub(crate) const ABSENT: usize = usize::MAX >> 2;
 
+/// Pixels that f32 counts exactly, and one more.
+const COUNTABLE: usize = 1 << 24;
+/// No number of a pixel, but larger than all: of a point's pixels only some are in the window, or none.
+pub(crate) const PARTLY: u32 = 1 << 30;
+pub(crate) const NONE: u32 = 1 << 31;
+
 /// A value for each point of a chunk.
 pub(crate) type Each<T> = [T; CHUNK];
 
@@ -280,17 +286,28 @@ pub(crate) fn put<S: Isa, A: Real, const N: usize>(values: A::V<S>, each: &mut [
 impl<A: Real> Cells<A> {
     /// Offsets of the pixels north-west, north-east, south-west and south-east of each point; the nearest one alone for nearest.
     pub(crate) fn corners(&self, window: &Window, to: &mut Each<[usize; 4]>) {
-        for ((corners, x), y) in to.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
-            let (x, y) = (x.to_isize(), y.to_isize());
-            let (west, north) = (window.column(x), window.row(y));
-            *corners = if self.nearest {
-                [north.wrapping_add(west), ABSENT, ABSENT, ABSENT]
-            } else {
-                let (east, south) = (window.column(x.wrapping_add(1)), window.row(y.wrapping_add(1)));
-                [north.wrapping_add(west), north.wrapping_add(east), south.wrapping_add(west), south.wrapping_add(east)]
-            };
+        for ((corners, &x), &y) in to.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
+            *corners = self.around([x, y], window);
         }
         to.get_mut(self.count..).unwrap_or(&mut []).fill([ABSENT; 4]);
+    }
+
+    /// The same of point `k` alone.
+    #[inline(never)]
+    pub(crate) fn corners_of(&self, k: usize, window: &Window) -> [usize; 4] {
+        let (Some(&x), Some(&y)) = (self.x.cell.get(k), self.y.cell.get(k)) else { return [ABSENT; 4] };
+        self.around([x, y], window)
+    }
+
+    #[inline(always)]
+    fn around(&self, [x, y]: [A; 2], window: &Window) -> [usize; 4] {
+        let (x, y) = (x.to_isize(), y.to_isize());
+        let (west, north) = (window.column(x), window.row(y));
+        if self.nearest {
+            return [north.wrapping_add(west), ABSENT, ABSENT, ABSENT];
+        }
+        let (east, south) = (window.column(x.wrapping_add(1)), window.row(y.wrapping_add(1)));
+        [north.wrapping_add(west), north.wrapping_add(east), south.wrapping_add(west), south.wrapping_add(east)]
     }
 
     /// The distances of point `k`.
@@ -316,48 +333,42 @@ impl<V: Copy + Mul<Output = V>> Distances<V> {
     }
 }
 
-/// As [`Cells::corners`], from vectors of cells. No axis of the image has more pixels than f32 counts exactly.
+/// Finds the squares of a chunk of points: of each the number of its first pixel in a window if the window has all four of them, else
+/// [`PARTLY`] or [`NONE`]. For nearest one pixel is all. Gives whether the window has any pixel of any point.
 #[derive(Debug)]
-pub(crate) struct Corners<'a, A> {
+pub(crate) struct Squares<'a, A> {
     pub(crate) cells: &'a Cells<A>,
     pub(crate) window: &'a Window,
-    pub(crate) to: &'a mut Each<[usize; 4]>,
+    pub(crate) to: &'a mut Each<u32>,
 }
 
-impl<A: Real> Kernel for Corners<'_, A> {
-    type Output = ();
+impl<A: Real> Kernel for Squares<'_, A> {
+    type Output = bool;
 
     #[inline(always)]
-    fn run<S: Isa>(self, isa: S) {
-        let Self { cells, window, to } = self;
-        // The pixel behind each cell, which may be the first one; far behind all pixels for points that lie nowhere.
-        let mut next = [[0; CHUNK]; 2];
-        let (one, zero, far) = (splat(isa, A::ONE), splat(isa, A::default()), splat(isa, A::from_usize(1 << 30)));
-        for (axis, next) in [&cells.y, &cells.x].into_iter().zip(&mut next) {
-            for k in (0..CHUNK).step_by(lanes_of::<S, A>()) {
-                let behind = lanes(isa, &axis.cell, k) + one;
-                let behind = Vector::select(zero.le(behind), behind, far);
-                behind.store_indices(next.get_mut(k..).unwrap_or(&mut []));
-            }
+    fn run<S: Isa>(self, isa: S) -> bool {
+        let Self { cells, window: Window { first, size, .. }, to } = self;
+        if size[0].saturating_mul(size[1]).max(first[0]).max(first[1]) >= COUNTABLE {
+            to.fill(PARTLY);
+            return true;
         }
-        // A copy: for all that the compiler knows, what is written might be what is read.
-        let Window { first, size, strides } = *window;
-        let offsets = |next: u32, axis: usize| {
-            let next = (next as usize).wrapping_sub(first[axis]);
-            let offset = next.wrapping_mul(strides[axis]);
-            let cell = if next.wrapping_sub(1) < size[axis] { offset.wrapping_sub(strides[axis]) } else { ABSENT };
-            [cell, if next < size[axis] { offset } else { ABSENT }]
-        };
-        let [y, x] = &next;
-        for (corners, (&y, &x)) in to.iter_mut().zip(y.iter().zip(x)) {
-            let ([north, south], [west, east]) = (offsets(y, 0), offsets(x, 1));
-            let [nw, ne] = [north.wrapping_add(west), north.wrapping_add(east)];
-            *corners = [nw, ne, south.wrapping_add(west), south.wrapping_add(east)];
+        let number = |number: usize| splat(isa, A::from_usize(number));
+        let (zero, one) = (splat(isa, A::default()), splat(isa, A::ONE));
+        let (partly, none) = (number(PARTLY as usize), number(NONE as usize));
+        let ([top, left], [height, width]) = ([number(first[0]), number(first[1])], [number(size[0]), number(size[1])]);
+        let more = if cells.nearest { zero } else { one };
+        let (rows, columns) = (height - more, width - more);
+        let mut any = zero;
+        for k in (0..cells.count).step_by(lanes_of::<S, A>()) {
+            let (y, x) = (lanes(isa, &cells.y.cell, k) - top, lanes(isa, &cells.x.cell, k) - left);
+            let (begun, ended) = (zero.le(y).and(zero.le(x)), y.lt(height).and(x.lt(width)));
+            let all = begun.and(y.lt(rows)).and(x.lt(columns));
+            let some = zero.le(y + more).and(zero.le(x + more)).and(ended);
+            any = any.or(some);
+            let square = Vector::select(all, y * width + x, Vector::select(some, partly, none));
+            square.store_indices(to.get_mut(k & (CHUNK - lanes_of::<S, A>())..).unwrap_or(&mut []));
         }
-        if cells.nearest {
-            to.iter_mut().for_each(|[_, others @ ..]| *others = [ABSENT; 3]);
-        }
-        to.get_mut(cells.count..).unwrap_or(&mut []).fill([ABSENT; 4]);
+        Vector::any(any)
     }
 }
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::batch::{BATCH, Batch, halve_each};
 use super::bicubic::Bicubic;
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Corners, Each, Find, Sums, Window, any_present};
+use super::cells::{Axes, CHUNK, Cells, Distances, Each, Find, NONE, PARTLY, Squares, Sums, Window};
 use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
@@ -16,11 +16,6 @@ use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::simd::{CACHED, Cache, Isa, Real, Vector, line_of, prefetch_run};
-
-/// Pixels of an axis that f32 counts exactly, and one more.
-const COUNTABLE: usize = 1 << 24;
-/// Points of a chunk whose pixels are found one by one: vectors look at all of the chunk.
-const FEW: usize = 8;
 
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
@@ -55,7 +50,7 @@ impl<T: Element> ChannelsLast<'_, T> {
     ) {
         let input = if grid_grad.is_some() { self.input } else { &[] };
         let mut cells = self.axes.no_cells();
-        let mut corners = Pixels { read: [[ABSENT; 4]; CHUNK], added_to: [[ABSENT; 4]; CHUNK] };
+        let mut pixels = Pixels { read: [PARTLY; CHUNK], added_to: [PARTLY; CHUNK] };
         for first in points.clone().step_by(CHUNK) {
             let run = first..points.end.min(first.saturating_add(CHUNK));
             dispatch(
@@ -73,7 +68,7 @@ impl<T: Element> ChannelsLast<'_, T> {
             if BICUBIC && let Some(bicubic) = &self.bicubic {
                 self.sixteen(bicubic, run, &mut chunk);
             } else {
-                self.four(run, &mut chunk, &mut corners);
+                self.four(run, &mut chunk, &mut pixels);
             }
             if let Some(grid_grad) = grid_grad.as_mut() {
                 grid_grad.put(self.level, &cells, first, &mut chunk.sums);
@@ -86,32 +81,22 @@ impl<T: Element> ChannelsLast<'_, T> {
         dispatch(self.level, Stage { planes, channels: self.channels, positions: points, staged, pitch: self.pitch });
     }
 
-    /// Finds the offsets of the pixels around a chunk of points.
-    fn corners(&self, cells: &Cells<T::Acc>, window: &Window, to: &mut Each<[usize; 4]>) {
-        if cells.count > FEW && self.image.size.iter().all(|&size| size < COUNTABLE) {
-            dispatch(self.level, Corners { cells, window, to });
-        } else {
-            cells.corners(window, to);
-        }
-    }
-
     fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>, pixels: &mut Pixels) {
-        let Pixels { read, added_to } = pixels;
-        self.corners(chunk.cells, &self.image, read);
+        let (Pixels { read, added_to }, cells, level) = (pixels, chunk.cells, self.level);
+        let mut reaches = dispatch(level, Squares { cells, window: &self.image, to: read });
         let added_to = if self.window == self.image {
             &*read
         } else {
-            self.corners(chunk.cells, &self.window, added_to);
+            reaches = dispatch(level, Squares { cells, window: &self.window, to: added_to });
             &*added_to
         };
         // A band's share looks at many points that lie outside of the band.
-        let scatters = !chunk.input_grad.is_empty() && any_present(added_to);
+        let scatters = !chunk.input_grad.is_empty() && reaches;
         if !scatters && chunk.input.is_empty() {
             return;
         }
         self.stage(points, chunk.tile);
-        let diagonals = [&self.image, &self.window].map(|window| window.strides[0].saturating_add(window.strides[1]));
-        dispatch(self.level, Four { chunk, corners: read, scattered: added_to, scatters, diagonals });
+        dispatch(level, Four { chunk, read, added_to, scatters, windows: [&self.image, &self.window] });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -126,11 +111,11 @@ impl<T: Element> ChannelsLast<'_, T> {
     }
 }
 
-/// Where the pixels of a chunk of points lie in the staged image and in the staged part of `input_grad`.
+/// The [`Squares`] of a chunk of points in the staged image and in the staged part of `input_grad`.
 #[derive(Debug)]
 struct Pixels {
-    read: Each<[usize; 4]>,
-    added_to: Each<[usize; 4]>,
+    read: Each<u32>,
+    added_to: Each<u32>,
 }
 
 /// A chunk of points.
@@ -152,12 +137,13 @@ pub(crate) struct Chunk<'a, A> {
 #[derive(Debug)]
 struct Four<'a, 'b, A> {
     chunk: &'b mut Chunk<'a, A>,
-    corners: &'b Each<[usize; 4]>,
-    scattered: &'b Each<[usize; 4]>,
+    /// Their squares where they are read and where they are added to.
+    read: &'b Each<u32>,
+    added_to: &'b Each<u32>,
     /// Whether any point adds to `input_grad`.
     scatters: bool,
-    /// From a pixel to the one south-east of it, where it is read and where it is added to.
-    diagonals: [usize; 2],
+    /// What is staged of the image and of `input_grad`.
+    windows: [&'b Window; 2],
 }
 
 impl<A: Real> Kernel for Four<'_, '_, A> {
@@ -181,21 +167,27 @@ impl<A: Real> Four<'_, '_, A> {
     /// fewer where the number is known when this is compiled.
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize, const GROUPS: usize>(self, isa: S) {
-        let Self { chunk, corners, scattered, scatters, diagonals } = self;
+        let Self { chunk, read, added_to, scatters, windows } = self;
         let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
-        let count = chunk.cells.count;
+        let (count, nearest, belows) =
+            (chunk.cells.count, chunk.cells.nearest, windows.map(|window| window.strides[0]));
+        let at = |square: u32| (square as usize).wrapping_mul(pitch);
         // Beyond the last cache pixels are asked for a chunk of points ahead.
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > CACHED {
-            let mut last = [ABSENT; 2];
+            let mut last = [usize::MAX; 2];
             // The processor foresees runs of lines, but not of pixels that are several lines.
             let foreseen = usize::from(pitch <= line_of::<A>());
-            for (read, scattered) in corners.iter().zip(scattered) {
-                let [north, _, south, _] = read.map(|at| at / line_of::<A>());
-                let [above, below] = core::mem::replace(&mut last, [north, south]);
-                if north.wrapping_sub(above) <= foreseen && south.wrapping_sub(below) <= foreseen {
+            let pixels = if nearest { 1 } else { 2 };
+            for (&read, &added_to) in read.iter().zip(added_to).take(count).filter(|(read, _)| **read < PARTLY) {
+                let lines = [at(read), at(read).wrapping_add(belows[0])].map(|at| at / line_of::<A>());
+                let [above, below] = core::mem::replace(&mut last, lines);
+                if lines[0].wrapping_sub(above) <= foreseen && lines[1].wrapping_sub(below) <= foreseen {
                     continue;
                 }
-                for (&a, &b) in read.iter().zip(scattered) {
+                for (row, column) in (0..pixels).flat_map(|row| (0..pixels).map(move |column| (row, column))) {
+                    let offset = |below: usize| below.wrapping_mul(row).wrapping_add(pitch.wrapping_mul(column));
+                    let [a, b] =
+                        [at(read).wrapping_add(offset(belows[0])), at(added_to).wrapping_add(offset(belows[1]))];
                     prefetch_run(isa, Cache::Level1, chunk.input, a, pitch);
                     prefetch_run(isa, Cache::Level1, chunk.input_grad, b, pitch);
                 }
@@ -204,49 +196,50 @@ impl<A: Real> Four<'_, '_, A> {
         // All by itself: for all that the compiler knows, a sum that is written might be where the chunk's parts are.
         let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
         let (cells, input, input_grad) = (*cells, *input, &mut **input_grad);
-        let zeros = [[A::default(); GROUP]; 16];
         let groups = pitch / GROUP;
         let tile = tile.as_chunks::<GROUP>().0.chunks(groups.wrapping_mul(BATCH).max(1));
-        let pixels = corners.as_chunks::<BATCH>().0.iter().zip(scattered.as_chunks::<BATCH>().0);
+        let squares = read.as_chunks::<BATCH>().0.iter().zip(added_to.as_chunks::<BATCH>().0);
         let sums = sums_x.as_chunks_mut().0.iter_mut().zip(sums_y.as_chunks_mut().0);
         let (mut batch, mut lanes) = (Batch::new(), [[[A::default(); GROUP]; BATCH]; 2]);
-        for (first, (((corners, scattered), [sums_x, sums_y]), go)) in
-            (0..count).step_by(BATCH).zip(pixels.zip(sums.map(|(x, y)| [x, y])).zip(tile))
+        for (first, (((read, added_to), [sums_x, sums_y]), go)) in
+            (0..count).step_by(BATCH).zip(squares.zip(sums.map(|(x, y)| [x, y])).zip(tile))
         {
             batch.set(isa, cells, first);
-            let points = corners.iter().zip(scattered).take(count.wrapping_sub(first));
-            for (k, ((&[nw, ne, sw, se], scattered), go)) in points.zip(go.chunks_exact(groups.max(1))).enumerate() {
-                if !input.is_empty() {
-                    let four = square(input, [nw, se], diagonals[0], go.len()).or_else(
-                        #[inline(always)]
-                        || {
-                            let [nw, ne, sw, se] = [nw, ne, sw, se].map(|at| position::<A, GROUP>(input, at, pitch));
-                            let any = nw.or(ne).or(sw).or(se).is_some();
-                            let [nw, ne, sw, se] = [nw, ne, sw, se].map(|pixel| pixel.unwrap_or(&zeros));
-                            any.then_some([nw, ne, sw, se])
-                        },
-                    );
-                    let [x, y] = match four {
-                        Some(four) => gradient::bilinear(isa, go, four, batch.distances(k)),
-                        None => [[A::default(); GROUP]; 2],
+            let points = read.iter().zip(added_to).take(count.wrapping_sub(first));
+            let [xs, ys] = &mut lanes;
+            for (k, ((&read, &added_to), go)) in points.zip(go.chunks_exact(groups.max(1))).enumerate() {
+                let (Some(to_x), Some(to_y)) = (xs.get_mut(k & (BATCH - 1)), ys.get_mut(k & (BATCH - 1))) else {
+                    break;
+                };
+                let read = if input.is_empty() { NONE } else { read };
+                let added_to = if scatters { added_to } else { NONE };
+                if (read | added_to) & PARTLY != 0 {
+                    let partly = Partly {
+                        cells: (cells, first.wrapping_add(k)),
+                        windows,
+                        squares: [read, added_to],
+                        go,
+                        input,
+                        input_grad: &mut *input_grad,
+                        distances: batch.distances(k),
+                        weights: batch.weights(k),
                     };
-                    let [xs, ys] = &mut lanes;
-                    if let (Some(to_x), Some(to_y)) = (xs.get_mut(k & (BATCH - 1)), ys.get_mut(k & (BATCH - 1))) {
-                        (*to_x, *to_y) = (x, y);
-                    }
+                    [*to_x, *to_y] = isa.call(partly);
+                    continue;
                 }
-                if scatters {
-                    let weights = batch.weights(k);
-                    let &[nw, _, _, se] = scattered;
-                    if let Some(square) = square_mut(input_grad, [nw, se], diagonals[1], go.len()) {
-                        gradient::scatter_square(isa, square, weights, go);
-                        continue;
+                [*to_x, *to_y] = match square(input, at(read), belows[0], go.len()) {
+                    Some(four) if read != NONE => gradient::bilinear(isa, go, four, batch.distances(k)),
+                    _ => [[A::default(); GROUP]; 2],
+                };
+                if added_to == NONE {
+                    continue;
+                }
+                if nearest {
+                    if let Some(pixel) = position_mut(input_grad, at(added_to), pitch) {
+                        gradient::scatter(isa, pixel, A::ONE, go);
                     }
-                    for (&at, weight) in scattered.iter().zip(weights) {
-                        if let Some(pixel) = position_mut(input_grad, at, pitch) {
-                            gradient::scatter(isa, pixel, weight, go);
-                        }
-                    }
+                } else if let Some(square) = square_mut(input_grad, at(added_to), belows[1], go.len()) {
+                    gradient::scatter_square(isa, square, batch.weights(k), go);
                 }
             }
             if !input.is_empty() {
@@ -254,5 +247,49 @@ impl<A: Real> Four<'_, '_, A> {
                 halve_each(isa, &lanes[1], sums_y);
             }
         }
+    }
+}
+
+/// A point of which a window has some pixels, but not all four.
+#[derive(Debug)]
+struct Partly<'a, A, const GROUP: usize> {
+    /// The point's, and its number.
+    cells: (&'a Cells<A>, usize),
+    /// What is staged of the image and of `input_grad`, and the point's squares in them; [`NONE`] where nothing is to be done.
+    windows: [&'a Window; 2],
+    squares: [u32; 2],
+    /// `grad_output`, staged.
+    go: &'a [[A; GROUP]],
+    input: &'a [A],
+    input_grad: &'a mut [A],
+    distances: Distances<A>,
+    weights: [A; 4],
+}
+
+impl<A: Real, const GROUP: usize> Kernel for Partly<'_, A, GROUP> {
+    /// What the channels add to the point's gradients.
+    type Output = gradient::Lanes<A, GROUP>;
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> gradient::Lanes<A, GROUP> {
+        let Self { cells: (cells, k), windows, squares, go, input, input_grad, distances, weights } = self;
+        let pitch = go.len().wrapping_mul(GROUP);
+        let corners = cells.corners_of(k, windows[0]);
+        let mut sums = [[A::default(); GROUP]; 2];
+        if squares[0] != NONE {
+            let zeros = [[A::default(); GROUP]; 16];
+            let [nw, ne, sw, se] = corners;
+            let pixel = |at: usize| position::<A, GROUP>(input, at, pitch).unwrap_or(&zeros);
+            sums = gradient::bilinear(isa, go, [pixel(nw), pixel(ne), pixel(sw), pixel(se)], distances);
+        }
+        if squares[1] != NONE {
+            let corners = if windows[0] == windows[1] { corners } else { cells.corners_of(k, windows[1]) };
+            for (at, weight) in corners.into_iter().zip(weights) {
+                if let Some(pixel) = position_mut(input_grad, at, pitch) {
+                    gradient::scatter(isa, pixel, weight, go);
+                }
+            }
+        }
+        sums
     }
 }

@@ -1,35 +1,34 @@
 //! Pixels of a staged image, whose channels lie side by side in groups.
 
-/// The four pixels from `nw` to `se`, so many groups of channels each, where they are there: only then is one a `diagonal` from the
-/// other.
+/// The four pixels of a square from its first one on, so many groups of channels each, if all are there; a row is `below` the other.
 #[inline(always)]
 pub(crate) fn square<A, const GROUP: usize>(
     staged: &[A],
-    [nw, se]: [usize; 2],
-    diagonal: usize,
+    first: usize,
+    below: usize,
     groups: usize,
 ) -> Option<[&[[A; GROUP]]; 4]> {
-    let rest = staged.get(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    let all = rest.get(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks().0;
-    let ((nw, north), (south, se)) =
-        (all.split_at_checked(groups)?, all.split_at_checked(all.len().wrapping_sub(groups))?);
-    Some([nw, north.get(..groups)?, south.get(south.len().wrapping_sub(groups)..)?, se])
+    let row = groups.wrapping_mul(2 * GROUP);
+    let all = staged.get(first..)?.get(..below.saturating_add(row))?;
+    let (north, south) = (all.get(..row)?, all.get(below..)?);
+    let (nw, ne) = north.as_chunks().0.split_at_checked(groups)?;
+    let (sw, se) = south.as_chunks().0.split_at_checked(groups)?;
+    Some([nw, ne, sw, se])
 }
 
 /// The same to be written.
 #[inline(always)]
 pub(crate) fn square_mut<A, const GROUP: usize>(
     staged: &mut [A],
-    [nw, se]: [usize; 2],
-    diagonal: usize,
+    first: usize,
+    below: usize,
     groups: usize,
 ) -> Option<[&mut [[A; GROUP]]; 4]> {
-    let rest = staged.get_mut(nw..).filter(|_| se.wrapping_sub(nw) == diagonal)?;
-    let all = rest.get_mut(..diagonal.saturating_add(groups.wrapping_mul(GROUP)))?.as_chunks_mut().0;
-    let (nw, rest) = all.split_at_mut_checked(groups)?;
-    let (ne, rest) = rest.split_at_mut_checked(groups)?;
-    let (rest, se) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
-    let (_, sw) = rest.split_at_mut_checked(rest.len().wrapping_sub(groups))?;
+    let row = groups.wrapping_mul(2 * GROUP);
+    let all = staged.get_mut(first..)?.get_mut(..below.saturating_add(row))?;
+    let (north, south) = all.split_at_mut_checked(below)?;
+    let (nw, ne) = north.get_mut(..row)?.as_chunks_mut().0.split_at_mut_checked(groups)?;
+    let (sw, se) = south.as_chunks_mut().0.split_at_mut_checked(groups)?;
     Some([nw, ne, sw, se])
 }
 

@@ -27,6 +27,8 @@ use crate::level::Kernel;
 pub(crate) struct Avx2 {
     /// Whether the processor is one of AMD's family 1Ah.
     zen5: bool,
+    /// Whether it has AVX512-FP16, as Intel's have from Sapphire Rapids on.
+    fp16: bool,
 }
 
 /// Whether a register of `CPUID` has all of some bits.
@@ -41,6 +43,7 @@ impl Avx2 {
     pub(crate) fn detect() -> Option<Self> {
         const F16C_AVX_OSXSAVE: u32 = 1 << 29 | 1 << 28 | 1 << 27;
         const AVX2: u32 = 1 << 5;
+        const AVX512_FP16: u32 = 1 << 23;
         const XMM_YMM: u64 = 0b110;
         // How `AuthenticAMD` begins, and its family 1Ah in the bits of the signature that no stepping or model changes.
         const AMD: u32 = u32::from_le_bytes(*b"Auth");
@@ -51,19 +54,19 @@ impl Avx2 {
         if vendor.eax < 7 {
             return None;
         }
-        let processor = __cpuid(1);
-        if !has(processor.ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
+        let (processor, extended) = (__cpuid(1), __cpuid_count(7, 0));
+        if !has(processor.ecx, F16C_AVX_OSXSAVE) || !has(extended.ebx, AVX2) {
             return None;
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
         let zen5 = vendor.ebx == AMD && processor.eax & FAMILY == ZEN5;
-        (saved & XMM_YMM == XMM_YMM).then_some(Self { zen5 })
+        (saved & XMM_YMM == XMM_YMM).then_some(Self { zen5, fp16: has(extended.edx, AVX512_FP16) })
     }
 
     /// Whether AVX-512 was measured on such a processor and gained: im2col is 0.9 to 1.7 times as fast. Others may gain as well.
     pub(crate) fn gains_by_avx512(self) -> bool {
-        self.zen5
+        self.zen5 || self.fp16
     }
 }
 

@@ -56,9 +56,13 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     type F32: Vector<Self, Elem = f32>;
     /// Vector of f64.
     type F64: Vector<Self, Elem = f64>;
-    /// The same or another instruction set of this processor, whose vectors have at most four lanes.
+    /// The same or another instruction set of this processor, whose vectors have at most eight lanes.
+    type Eight: Isa;
+    /// The same or another one, whose vectors have at most four lanes.
     type Quad: Isa;
 
+    /// Its token.
+    fn eight(self) -> Self::Eight;
     /// Its token.
     fn quad(self) -> Self::Quad;
     /// Runs a kernel as a function of its own with these instructions, for what a larger function has no registers left for.
@@ -146,6 +150,11 @@ pub(crate) trait Vector<S: Isa>:
     /// A bit for each lane of a mask, the first one lowest.
     fn bits(mask: Self) -> u32;
 
+    /// Of sixteen lanes the last eight, in front of anything; of fewer the vector as it is.
+    #[inline(always)]
+    fn last_eight(self) -> Self {
+        self
+    }
     /// Transposes a square of `LANES` vectors: calls `row(i)` for each, then `column(j, v)` where lane `i` of `v` is lane `j` of
     /// row `i`.
     fn transpose(row: impl FnMut(usize) -> Self, column: impl FnMut(usize, Self));

@@ -28,7 +28,7 @@ impl<A: Real> Batch<A> {
         Self { before: [zeros; 2], after: [zeros; 2], weights: [zeros; 4] }
     }
 
-    /// Those of the points from `first` on.
+    /// Those of the points from `first` on, by a level with at most eight lanes.
     #[inline(always)]
     pub(crate) fn set<S: Isa>(&mut self, isa: S, cells: &Cells<A>, first: usize) {
         let [[bx, by], [ax, ay]] = [&mut self.before, &mut self.after];
@@ -68,7 +68,7 @@ fn of<A: Real>(each: &[A; BATCH], k: usize) -> A {
     each.get(k & (BATCH - 1)).copied().unwrap_or_default()
 }
 
-/// The sum over a block of channels for each point, from its lanes.
+/// The sum over a block of channels for each point, from its lanes, at most the first eight. Of a level with at most eight lanes.
 #[inline(always)]
 pub(crate) fn halve_each<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
@@ -78,7 +78,7 @@ pub(crate) fn halve_each<S: Isa, A: Real, const GROUP: usize>(
     let width = lanes_of::<S, A>();
     for k in (0..BATCH).step_by(width) {
         let mut each = [splat(isa, A::default()); 8];
-        for j in (0..GROUP).step_by(width) {
+        for j in (0..GROUP.min(8)).step_by(width) {
             A::V::<S>::transpose(
                 #[inline(always)]
                 |point| {

@@ -96,7 +96,9 @@ impl<T: Element> ChannelsLast<'_, T> {
             return;
         }
         self.stage(points, chunk.tile);
-        dispatch(level, Four { chunk, read, added_to, scatters, windows: [&self.image, &self.window] });
+        // Vectors of 64 bytes take a part of what is between the sums.
+        let whole = (self.pitch > 4) && self.pitch.wrapping_mul(size_of::<T::Acc>()).is_multiple_of(64);
+        level.dispatch_widest(whole, Four { chunk, read, added_to, scatters, windows: [&self.image, &self.window] });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -155,6 +157,9 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
             // A pixel of up to four channels takes vectors of at most four lanes.
             ..=4 if A::V::<S>::LANES <= 4 => self.grouped::<S, 4, 1>(isa),
             ..=4 => self.grouped::<S::Quad, 4, 1>(isa.quad()),
+            // Vectors of sixteen lanes come with pixels of whole ones.
+            16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
+            _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
             16 => self.grouped::<S, 8, 2>(isa),
             _ => self.grouped::<S, 8, 0>(isa),
@@ -204,7 +209,7 @@ impl<A: Real> Four<'_, '_, A> {
         for (first, (((read, added_to), [sums_x, sums_y]), go)) in
             (0..count).step_by(BATCH).zip(squares.zip(sums.map(|(x, y)| [x, y])).zip(tile))
         {
-            batch.set(isa, cells, first);
+            batch.set(isa.eight(), cells, first);
             let points = read.iter().zip(added_to).take(count.wrapping_sub(first));
             let [xs, ys] = &mut lanes;
             for (k, ((&read, &added_to), go)) in points.zip(go.chunks_exact(groups.max(1))).enumerate() {
@@ -243,8 +248,8 @@ impl<A: Real> Four<'_, '_, A> {
                 }
             }
             if !input.is_empty() {
-                halve_each(isa, &lanes[0], sums_x);
-                halve_each(isa, &lanes[1], sums_y);
+                halve_each(isa.eight(), &lanes[0], sums_x);
+                halve_each(isa.eight(), &lanes[1], sums_y);
             }
         }
     }

@@ -17,7 +17,8 @@ pub(crate) fn halve<V: Copy + Add<Output = V>>([a, b, c, d, e, f, g, h]: [V; 8])
     (a + c) + (b + d)
 }
 
-/// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point.
+/// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point. Of
+/// sixteen the first eight lanes are the sums.
 #[inline(always)]
 pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
@@ -38,8 +39,11 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
             let go = load(isa, grad_output, at, j);
             let (nw, ne) = (load(isa, nw, at, j), load(isa, ne, at, j));
             let (sw, se) = (load(isa, sw, at, j), load(isa, se, at, j));
-            x = x + go * ((ne - nw) * by + (se - sw) * ay);
-            y = y + go * ((sw - nw) * bx + (se - ne) * ax);
+            let (along_x, along_y) = (go * ((ne - nw) * by + (se - sw) * ay), go * ((sw - nw) * bx + (se - ne) * ax));
+            (x, y) = (x + along_x, y + along_y);
+            if const { A::V::<S>::LANES > 8 } {
+                (x, y) = (x + along_x.last_eight(), y + along_y.last_eight());
+            }
         }
         let [to_x, to_y] = &mut lanes;
         x.store(to_x.get_mut(j..).unwrap_or(&mut []));

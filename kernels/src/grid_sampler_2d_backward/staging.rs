@@ -127,9 +127,10 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     let mut values = [T::Acc::default(); MOST_LANES];
                     T::load(isa, rows[0].get(p..).unwrap_or(&[])).store(&mut values);
                     for (pixel, value) in pixels.by_ref().zip(values).take(lanes) {
+                        let mut lone = [T::Acc::default(); MOST_LANES];
+                        lone[0] = value;
                         let to = pixel.get_mut(c..c.wrapping_add(lanes)).unwrap_or(&mut []);
-                        splat::<S, T::Acc>(isa, T::Acc::default()).store(to);
-                        to.iter_mut().take(1).for_each(|to| *to = value);
+                        <T::Acc as Real>::V::<S>::load(isa, &lone).store(to);
                     }
                 }
                 continue;

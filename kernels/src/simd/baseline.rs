@@ -180,8 +180,13 @@ fn narrow_bits(v: u32x4) -> [u16; 4] {
 impl Isa for Baseline {
     type F32 = f32x4;
     type F64 = f64x2;
+    type Eight = Self;
     type Quad = Self;
 
+    #[inline(always)]
+    fn eight(self) -> Self {
+        self
+    }
     #[inline(always)]
     fn quad(self) -> Self {
         self

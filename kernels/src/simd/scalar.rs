@@ -192,8 +192,13 @@ impl<T: Lane> Vector<Scalar> for One<T> {
 impl Isa for Scalar {
     type F32 = One<f32>;
     type F64 = One<f64>;
+    type Eight = Self;
     type Quad = Self;
 
+    #[inline(always)]
+    fn eight(self) -> Self {
+        self
+    }
     #[inline(always)]
     fn quad(self) -> Self {
         self

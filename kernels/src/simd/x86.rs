@@ -127,8 +127,13 @@ fn round_to_bf16(v: F32x8) -> __m256i {
 impl Isa for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
+    type Eight = Self;
     type Quad = Avx2Quad;
 
+    #[inline(always)]
+    fn eight(self) -> Self {
+        self
+    }
     #[inline(always)]
     fn quad(self) -> Avx2Quad {
         Avx2Quad { avx2: self }
@@ -205,8 +210,13 @@ pub(crate) struct Avx2Quad {
 impl Isa for Avx2Quad {
     type F32 = f32x4;
     type F64 = f64x2;
+    type Eight = Self;
     type Quad = Self;
 
+    #[inline(always)]
+    fn eight(self) -> Self {
+        self
+    }
     #[inline(always)]
     fn quad(self) -> Self {
         self

@@ -109,8 +109,13 @@ fn round_to_bf16(v: F32x16) -> __m512i {
 impl Isa for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
+    type Eight = Avx2;
     type Quad = Avx2Quad;
 
+    #[inline(always)]
+    fn eight(self) -> Avx2 {
+        self.avx2
+    }
     #[inline(always)]
     fn quad(self) -> Avx2Quad {
         self.avx2.quad()

@@ -155,6 +155,11 @@ impl Vector<Avx512> for F32x16 {
         mask.mask().into()
     }
     #[inline(always)]
+    fn last_eight(self) -> Self {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_castps256_ps512(_mm512_extractf32x8_ps::<1>(self.0)) })
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         transpose::<_, 16>(
             |i, lanes| row(i).store(lanes),

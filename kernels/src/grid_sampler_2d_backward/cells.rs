@@ -22,7 +22,7 @@ pub(crate) const ABSENT: usize = usize::MAX >> 2;
 const COUNTABLE: usize = 1 << 24;
 /// No number of a pixel, but larger than all: of a point's pixels only some are in the window, or none.
 pub(crate) const PARTLY: u32 = 1 << 30;
-pub(crate) const NONE: u32 = 1 << 31;
+pub(crate) const NONE: u32 = 1 << 29;
 
 /// A value for each point of a chunk.
 pub(crate) type Each<T> = [T; CHUNK];

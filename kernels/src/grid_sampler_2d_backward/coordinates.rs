@@ -5,7 +5,7 @@
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Problem};
 
 use super::cells::{AxisCells, Each, lanes, lanes_of, put};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
 /// What an axis of the image makes of grid values.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +164,7 @@ fn fold<S: Isa, A: Real>(isa: S, distance: A::V<S>, span: A, finite: A::V<S>) ->
     if !A::V::<S>::any(far) {
         return (once, odd);
     }
-    let mut lanes = [A::default(); 8];
+    let mut lanes = [A::default(); MOST_LANES];
     distance.store(&mut lanes);
     for lane in lanes.iter_mut().take(A::V::<S>::LANES) {
         if *lane * A::default() == A::default() {

@@ -12,12 +12,14 @@ use super::coordinates::splat;
 use super::corner::Corner;
 use super::point_lanes::{CHANNELS, Kept, Packed};
 use crate::level::Kernel;
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, MOST_LANES, Real, Vector};
 
-/// Lanes of a vector.
+/// Fewest lanes of a vector.
 pub(super) const LANES: usize = 8;
+/// Numbers of corners in front of a run's.
+pub(super) const FRONT: usize = MOST_LANES;
 
-/// A run of points that are found, of which few do not follow the one before, for vectors of [`LANES`]: of four lanes it is no faster.
+/// A run of points that are found, of which few do not follow the one before, for vectors of [`LANES`] and more: of four lanes it is no faster.
 #[derive(Debug)]
 pub(crate) struct Follow<'a, 'b, A> {
     pub(crate) size: [usize; 2],
@@ -157,7 +159,7 @@ impl<const N: usize> Points<'_, N> {
         [west, south_west]: [A::V<S>; 2],
         [behind, south_behind]: [A::V<S>; 2],
     ) {
-        let mut numbers = [A::default(); LANES];
+        let mut numbers = [A::default(); MOST_LANES];
         for (k, number) in numbers.iter_mut().enumerate() {
             *number = A::from_usize(k);
         }
@@ -182,12 +184,12 @@ impl<const N: usize> Points<'_, N> {
     }
 }
 
-/// Bits of the points `first..` that do not follow the one before, from their corners' numbers, which have [`LANES`] in front. None is
+/// Bits of the points `first..` that do not follow the one before, from their corners' numbers, which have [`FRONT`] others in front. None is
 /// before the first, and leaves nothing.
 #[inline(always)]
 pub(crate) fn broken<S: Isa, A: Real>(isa: S, numbers: &[A], first: usize) -> u32 {
     let all = (1_u32 << lanes_of::<S, A>()).wrapping_sub(1);
-    let at = first.wrapping_add(LANES);
+    let at = first.wrapping_add(FRONT);
     let here: A::V<S> = Vector::load(isa, numbers.get(at..).unwrap_or(&[]));
     let before: A::V<S> = Vector::load(isa, numbers.get(at.wrapping_sub(1)..).unwrap_or(&[]));
     let broken = !Vector::bits((before + splat(isa, A::ONE)).eq(here)) & all;
@@ -237,7 +239,7 @@ fn add_one<A: Real>(plane: &mut [A], at: usize, term: A) {
 /// A lane of a vector.
 #[inline(always)]
 fn lane<S: Isa, A: Real>(v: A::V<S>, lane: usize) -> A {
-    let mut lanes = [A::default(); LANES];
+    let mut lanes = [A::default(); MOST_LANES];
     v.store(&mut lanes);
     lanes.get(lane).copied().unwrap_or_default()
 }

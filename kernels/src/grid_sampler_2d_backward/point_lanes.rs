@@ -16,7 +16,7 @@ use super::band::{self, Band};
 use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
 use super::coordinates::splat;
 use super::corner::{Corner, Places, locate};
-use super::follow::{self, Follow, LANES};
+use super::follow::{self, FRONT, Follow, LANES};
 use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
 use super::scatter::{Scatter, Steps};
@@ -81,7 +81,7 @@ pub(crate) struct Kept<A> {
     /// The corner pixels.
     pub(super) at: [u32; RUN],
     /// The same as numbers, behind some of an earlier run.
-    pub(super) numbers: [A; RUN + 2 * LANES],
+    pub(super) numbers: [A; RUN + 2 * FRONT],
     /// Whether the image has all pixels of all points.
     pub(super) inside: bool,
     /// How much of `input_grad` holds sums.
@@ -100,7 +100,7 @@ impl<A: Real> Kept<A> {
             grad_output: [zeros; CHANNELS],
             places: [Places::new(), Places::new()],
             at: [0; RUN],
-            numbers: [A::default(); RUN + 2 * LANES],
+            numbers: [A::default(); RUN + 2 * FRONT],
             inside: true,
             zeroed: Zeroed::default(),
             steps: Steps::Any,
@@ -114,8 +114,8 @@ impl<A: Real> Kept<A> {
     #[inline(always)]
     fn put_corners<S: Isa>(&mut self, at: A::V<S>, k: usize) {
         let k = k & (RUN - lanes_of::<S, A>());
-        if lanes_of::<S, A>() == LANES {
-            at.store(self.numbers.get_mut(k.wrapping_add(LANES)..).unwrap_or(&mut []));
+        if lanes_of::<S, A>() >= LANES {
+            at.store(self.numbers.get_mut(k.wrapping_add(FRONT)..).unwrap_or(&mut []));
         }
         at.store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
     }

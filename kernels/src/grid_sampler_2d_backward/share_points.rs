@@ -175,7 +175,7 @@ fn add<'a, T: Stored>(
             kept: Some(&mut *kept),
             band: band.as_deref_mut(),
         };
-        finite &= dispatch(sources.level, image);
+        finite &= sources.level.dispatch_widest(true, image);
     }
     let pixels = added.rows.len().wrapping_mul(p.wi);
     kept.zeroed.finish(&mut sums, [added.channels.len(), pixels]);

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::avx512::{Avx512, first_lanes, transpose};
-use crate::simd::{Mask, Vector};
+use crate::simd::{Mask, Vector, some_squares};
 
 /// Sixteen f32. One in hand was made from an [`Avx512`].
 #[derive(Clone, Copy, Debug)]
@@ -199,6 +199,48 @@ impl Vector<Avx512> for F32x16 {
             // Every third lane from the second, beginning with lane 1, and from the third, beginning with lane 2.
             let blend = |a, b, c| Self(_mm512_mask_blend_ps(0x4924, _mm512_mask_blend_ps(0x2492, a, b), c));
             [blend(a, b, c), blend(b, c, a), blend(c, a, b)]
+        }
+    }
+    #[inline(always)]
+    fn behind(_: Avx512, [before, here]: [Self; 2]) -> Self {
+        // SAFETY: there is a token.
+        unsafe {
+            let [before, here] = [_mm512_castps_si512(before.0), _mm512_castps_si512(here.0)];
+            Self(_mm512_castsi512_ps(_mm512_alignr_epi32::<15>(here, before)))
+        }
+    }
+    #[inline(always)]
+    fn store_indices(self, dst: &mut [u32]) {
+        // SAFETY: made from a token; lanes that the mask leaves out, those from `dst.len()` on, are not written.
+        unsafe {
+            let numbers = _mm512_cvttps_epu32(self.0);
+            match dst.first_chunk_mut::<16>() {
+                Some(full) => _mm512_storeu_si512(full.as_mut_ptr().cast(), numbers),
+                None => _mm512_mask_storeu_epi32(dst.as_mut_ptr().cast(), first_lanes(dst.len()) as __mmask16, numbers),
+            }
+        }
+    }
+    #[inline(always)]
+    fn squares(isa: Avx512, data: &[f32], at: &[u32], below: usize) -> [[Self; 2]; 2] {
+        let last = below.checked_add(2).and_then(|reach| data.len().checked_sub(reach));
+        let (Some(at), Some(last)) = (at.first_chunk::<16>(), last) else {
+            return some_squares(isa, data, at, below);
+        };
+        // A gather takes indices for signed ones.
+        let last = i32::try_from(last).unwrap_or(i32::MAX);
+        // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them and `below` them.
+        // A pair is as large as an f64.
+        unsafe {
+            let at_all = _mm512_loadu_si512(at.as_ptr().cast());
+            if _mm512_cmpgt_epu32_mask(at_all, _mm512_set1_epi32(last)) != 0 {
+                return some_squares(isa, data, at, below);
+            }
+            let (front, back) = (_mm512_castsi512_si256(at_all), _mm512_extracti64x4_epi64::<1>(at_all));
+            let gather = |data: *const f32| {
+                let pairs = |at| Self(_mm512_castpd_ps(_mm512_i32gather_pd::<4>(at, data.cast())));
+                Self::deinterleave(isa, [pairs(front), pairs(back)])
+            };
+            [gather(data.as_ptr()), gather(data.as_ptr().add(below))]
         }
     }
 }

@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::avx512::{Avx512, first_lanes, transpose};
-use crate::simd::{Mask, Vector};
+use crate::simd::{Mask, Vector, put, some_squares};
 
 /// Eight f64. One in hand was made from an [`Avx512`].
 #[derive(Clone, Copy, Debug)]
@@ -194,6 +194,38 @@ impl Vector<Avx512> for F64x8 {
             // Every third lane from the second, beginning with lane 1, and from the third, beginning with lane 2.
             let blend = |a, b, c| Self(_mm512_mask_blend_pd(0x24, _mm512_mask_blend_pd(0x92, a, b), c));
             [blend(a, b, c), blend(c, a, b), blend(b, c, a)]
+        }
+    }
+    #[inline(always)]
+    fn behind(_: Avx512, [before, here]: [Self; 2]) -> Self {
+        // SAFETY: there is a token.
+        unsafe {
+            let [before, here] = [_mm512_castpd_si512(before.0), _mm512_castpd_si512(here.0)];
+            Self(_mm512_castsi512_pd(_mm512_alignr_epi64::<7>(here, before)))
+        }
+    }
+    #[inline(always)]
+    fn store_indices(self, dst: &mut [u32]) {
+        // SAFETY: made from a token.
+        put(wide::u32x8::from(unsafe { _mm512_cvttpd_epu32(self.0) }).to_array(), dst);
+    }
+    #[inline(always)]
+    fn squares(isa: Avx512, data: &[f64], at: &[u32], below: usize) -> [[Self; 2]; 2] {
+        let last = below.checked_add(2).and_then(|reach| data.len().checked_sub(reach));
+        let (Some(at), Some(last)) = (at.first_chunk::<8>(), last) else {
+            return some_squares(isa, data, at, below);
+        };
+        // A gather takes indices for signed ones.
+        let last = i32::try_from(last).unwrap_or(i32::MAX);
+        // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them and `below` them.
+        unsafe {
+            let at_all = _mm256_loadu_si256(at.as_ptr().cast());
+            if _mm256_cmpgt_epu32_mask(at_all, _mm256_set1_epi32(last)) != 0 {
+                return some_squares(isa, data, at, below);
+            }
+            let gather = |data: *const f64| Self(_mm512_i32gather_pd::<8>(at_all, data));
+            let row = |data: *const f64| [gather(data), gather(data.add(1))];
+            [row(data.as_ptr()), row(data.as_ptr().add(below))]
         }
     }
 }

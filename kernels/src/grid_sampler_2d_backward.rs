@@ -390,3 +390,9 @@ fn one_share<T: Stored>(
 fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     level.dispatch(kernel)
 }
+
+/// As [`dispatch`], with as many lanes as there are: for vectors of points, which come in whole ones of any number.
+#[inline(never)]
+fn dispatch_points<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    level.dispatch_widest(true, kernel)
+}

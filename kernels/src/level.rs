@@ -104,6 +104,15 @@ impl Level {
         }
     }
 
+    /// This level, or the one with at most eight lanes that its processor has as well.
+    pub(crate) const fn eight(self) -> Self {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => Self(Kind::Avx2(isa.avx2())),
+            kind => Self(kind),
+        }
+    }
+
     /// Runs a kernel with this level's instructions, with eight lanes at most. Call it around the whole loop over tiles, not inside.
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {

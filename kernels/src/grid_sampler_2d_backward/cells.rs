@@ -5,7 +5,7 @@ use core::ops::{Mul, Range};
 use ubtile_tiling::grid_sampler_2d_backward::{self, Interpolation, Problem};
 
 use super::coordinates::{Axis, somewhere, splat};
-use super::dispatch;
+use super::dispatch_points;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::{Kernel, Level, VECTORS};
@@ -121,7 +121,7 @@ impl<A: Real> Axes<A> {
         count: usize,
     ) -> Cells<A> {
         let mut cells = self.no_cells();
-        dispatch(level, Find { axes: self, grid, first, count, cells: &mut cells });
+        dispatch_points(level, Find { axes: self, grid, first, count, cells: &mut cells });
         cells
     }
 

@@ -5,13 +5,13 @@ use core::ops::Range;
 use super::batch::{BATCH, Batch, halve_each};
 use super::bicubic::Bicubic;
 use super::cells::{Axes, CHUNK, Cells, Distances, Each, Find, NONE, PARTLY, Squares, Sums, Window};
-use super::dispatch;
 use super::gradient;
 use super::grid_grad::GridGrad;
 use super::pixels::{position, position_mut, square, square_mut};
 use super::planes::Planes;
 use super::sixteen::Sixteen;
 use super::staging::Stage;
+use super::{dispatch, dispatch_points};
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
@@ -49,14 +49,14 @@ impl<T: Element> ChannelsLast<'_, T> {
         mut grid_grad: Option<&mut GridGrad<'_, T>>,
     ) {
         let input = if grid_grad.is_some() { self.input } else { &[] };
+        // Short vectors find pieces that were just stored by longer ones later than their own, and sixteen pixels wait for that.
+        let level = if self.bicubic.is_some() { self.level.eight() } else { self.level };
         let mut cells = self.axes.no_cells();
         let mut pixels = Pixels { read: [PARTLY; CHUNK], added_to: [PARTLY; CHUNK] };
         for first in points.clone().step_by(CHUNK) {
             let run = first..points.end.min(first.saturating_add(CHUNK));
-            dispatch(
-                self.level,
-                Find { axes: &self.axes, grid: &self.grid, first, count: run.len(), cells: &mut cells },
-            );
+            let find = Find { axes: &self.axes, grid: &self.grid, first, count: run.len(), cells: &mut cells };
+            dispatch_points(level, find);
             let mut chunk = Chunk {
                 cells: &cells,
                 pitch: self.pitch,
@@ -71,7 +71,7 @@ impl<T: Element> ChannelsLast<'_, T> {
                 self.four(run, &mut chunk, &mut pixels);
             }
             if let Some(grid_grad) = grid_grad.as_mut() {
-                grid_grad.put(self.level, &cells, first, &mut chunk.sums);
+                grid_grad.put(level, &cells, first, &mut chunk.sums);
             }
         }
     }
@@ -83,11 +83,11 @@ impl<T: Element> ChannelsLast<'_, T> {
 
     fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>, pixels: &mut Pixels) {
         let (Pixels { read, added_to }, cells, level) = (pixels, chunk.cells, self.level);
-        let mut reaches = dispatch(level, Squares { cells, window: &self.image, to: read });
+        let mut reaches = dispatch_points(level, Squares { cells, window: &self.image, to: read });
         let added_to = if self.window == self.image {
             &*read
         } else {
-            reaches = dispatch(level, Squares { cells, window: &self.window, to: added_to });
+            reaches = dispatch_points(level, Squares { cells, window: &self.window, to: added_to });
             &*added_to
         };
         // A band's share looks at many points that lie outside of the band.
@@ -109,7 +109,8 @@ impl<T: Element> ChannelsLast<'_, T> {
         }
         self.stage(points, chunk.tile);
         let (image, window) = (&self.image, &self.window);
-        dispatch(self.level, Sixteen { chunk, bicubic, image, window, all });
+        let wide = self.pitch > 4 && size_of::<T::Acc>() == 8;
+        self.level.dispatch_widest(wide, Sixteen { chunk, bicubic, image, window, all });
     }
 }
 

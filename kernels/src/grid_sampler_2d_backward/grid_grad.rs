@@ -1,7 +1,7 @@
 //! Where the gradients of points go: to the tensor, or to sums over blocks of channels.
 
 use super::cells::{Cells, Sums, lanes, lanes_of, put};
-use super::dispatch;
+use super::dispatch_points;
 use super::planes::Planes;
 use crate::element::Element;
 use crate::level::{Kernel, Level, VECTORS};
@@ -23,7 +23,7 @@ pub(crate) struct GridGrad<'a, T: Element> {
 impl<T: Element> GridGrad<'_, T> {
     /// Adds the sums over a block of the points from `at` on, and writes the gradients when they are complete.
     pub(crate) fn put(&mut self, level: Level, cells: &Cells<T::Acc>, at: usize, sums: &mut Sums<T::Acc>) {
-        dispatch(level, Put { grid_grad: self, cells, at, sums });
+        dispatch_points(level, Put { grid_grad: self, cells, at, sums });
     }
 }
 

@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use super::band::Band;
-use super::dispatch;
 use super::grid_grad::GridGrad;
 use super::nearest::Nearest;
 use super::planes::Canonical;
@@ -13,6 +12,7 @@ use super::sources::Sources;
 use super::staging::{Pack, Unpack};
 use super::stored::Stored;
 use super::zeroed::Zeroed;
+use super::{dispatch, dispatch_points};
 use crate::parallel::Front;
 
 /// What points add to `input_grad` of an image: rows of some of its channels.
@@ -127,7 +127,7 @@ impl<T: Stored> Share<'_, T> {
                     input_grad,
                     added,
                 };
-                dispatch(sources.level, image)
+                dispatch_points(sources.level, image)
             });
         }
     }
@@ -175,7 +175,7 @@ fn add<'a, T: Stored>(
             kept: Some(&mut *kept),
             band: band.as_deref_mut(),
         };
-        finite &= sources.level.dispatch_widest(true, image);
+        finite &= dispatch_points(sources.level, image);
     }
     let pixels = added.rows.len().wrapping_mul(p.wi);
     kept.zeroed.finish(&mut sums, [added.channels.len(), pixels]);

@@ -28,7 +28,7 @@ impl Avx512 {
     }
 
     /// Its token of AVX2.
-    pub(crate) fn avx2(self) -> Avx2 {
+    pub(crate) const fn avx2(self) -> Avx2 {
         self.avx2
     }
 }

@@ -21,6 +21,8 @@ const ROWS_AHEAD: usize = 2;
 const FAR: usize = 4 * CACHED;
 /// Of planes of so many bytes processors foresee less, so that to ask for few lines pays a little earlier.
 const LARGE_PLANE: usize = 128 << 10;
+/// Small planes of cells of eight bytes are lines enough to keep a processor busy, so that more pay off late.
+const SMALL_PLANE: usize = 64 << 10;
 /// How many indices to ask ahead.
 const INDICES_AHEAD: usize = 2 * ROUND;
 
@@ -132,8 +134,12 @@ impl Ahead {
         let (line, elements) = (line_of::<W>(), at_least_1(elements));
         let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
         let most = if size_of_val(data) > FAR { 2 * ROUND } else { ROUND };
-        let large = size_of::<W>() >= 4 && cells.saturating_mul(size_of::<W>()) >= LARGE_PLANE;
-        let cached = if large && lines <= ROUND / 2 { CACHED / 4 * 3 } else { CACHED };
+        let plane = cells.saturating_mul(size_of::<W>());
+        let cached = match size_of::<W>() {
+            4.. if plane >= LARGE_PLANE && lines <= ROUND / 2 => CACHED / 4 * 3,
+            8.. if plane < SMALL_PLANE => FAR,
+            _ => CACHED,
+        };
         let wanted = size_of_val(data) > cached && lines <= most;
         // Cells are met in the order of the elements, by and large.
         let at = |element: usize| cells.saturating_mul(element) / elements;

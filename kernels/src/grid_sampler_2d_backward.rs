@@ -391,8 +391,8 @@ fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     level.dispatch(kernel)
 }
 
-/// As [`dispatch`], with as many lanes as there are: for vectors of points, which come in whole ones of any number.
+/// As [`dispatch`], with as many lanes as there are if that gains: for vectors of points, which come in whole ones of any length.
 #[inline(never)]
 fn dispatch_points<K: Kernel>(level: Level, kernel: K) -> K::Output {
-    level.dispatch_widest(true, kernel)
+    level.dispatch_widest(level.wide_points(), kernel)
 }

@@ -66,7 +66,8 @@ impl Level {
     pub fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if let Some(avx2) = Avx2::detect() {
-            let avx512 = if avx2.gains_by_avx512() { Avx512::detect(avx2) } else { None };
+            let wide_points = avx2.gains_by_wide_points();
+            let avx512 = if avx2.gains_by_avx512() { Avx512::detect(avx2, wide_points) } else { None };
             return Self(avx512.map_or(Kind::Avx2(avx2), Kind::Avx512));
         }
         Self::baseline()
@@ -86,7 +87,7 @@ impl Level {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            "avx512" => Avx2::detect().and_then(Avx512::detect).map(|isa| Self(Kind::Avx512(isa))),
+            "avx512" => Avx2::detect().and_then(|avx2| Avx512::detect(avx2, true)).map(|isa| Self(Kind::Avx512(isa))),
             _ => None,
         }
     }
@@ -101,6 +102,15 @@ impl Level {
             Kind::Avx2(_) => "avx2",
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx512(_) => "avx512",
+        }
+    }
+
+    /// Whether the grid sampler is to have as many lanes as there are: where that was measured to gain, or the level was asked for.
+    pub(crate) const fn wide_points(self) -> bool {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => isa.wide_points(),
+            _ => false,
         }
     }
 

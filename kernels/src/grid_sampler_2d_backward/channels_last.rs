@@ -96,9 +96,9 @@ impl<T: Element> ChannelsLast<'_, T> {
             return;
         }
         self.stage(points, chunk.tile);
-        // Vectors of 64 bytes take a part of what is between the sums.
-        let whole = (self.pitch > 4) && self.pitch.wrapping_mul(size_of::<T::Acc>()).is_multiple_of(64);
-        level.dispatch_widest(whole, Four { chunk, read, added_to, scatters, windows: [&self.image, &self.window] });
+        // A pixel of whole vectors of 64 bytes.
+        let wide = level.wide_points() && self.pitch.wrapping_mul(size_of::<T::Acc>()).is_multiple_of(64);
+        level.dispatch_widest(wide, Four { chunk, read, added_to, scatters, windows: [&self.image, &self.window] });
     }
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
@@ -109,7 +109,8 @@ impl<T: Element> ChannelsLast<'_, T> {
         }
         self.stage(points, chunk.tile);
         let (image, window) = (&self.image, &self.window);
-        let wide = self.pitch > 4 && size_of::<T::Acc>() == 8;
+        // A group of eight channels is one vector in f64.
+        let wide = self.level.wide_points() && self.pitch > 4 && size_of::<T::Acc>() == 8;
         self.level.dispatch_widest(wide, Sixteen { chunk, bicubic, image, window, all });
     }
 }

@@ -64,9 +64,14 @@ impl Avx2 {
         (saved & XMM_YMM == XMM_YMM).then_some(Self { zen5, fp16: has(extended.edx, AVX512_FP16) })
     }
 
-    /// Whether AVX-512 was measured on such a processor and gained: im2col is 0.9 to 1.7 times as fast. Others may gain as well.
+    /// Whether AVX-512 was measured on such a processor and gained in im2col. Others may gain as well.
     pub(crate) fn gains_by_avx512(self) -> bool {
         self.zen5 || self.fp16
+    }
+
+    /// Whether it gained in the grid sampler too, which Zen 5 was not asked.
+    pub(crate) fn gains_by_wide_points(self) -> bool {
+        self.fp16
     }
 }
 

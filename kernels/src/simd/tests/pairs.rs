@@ -114,6 +114,28 @@ impl<T: Real> Kernel for Back<'_, T> {
     }
 }
 
+/// Gives the last eight lanes of a vector, or all of fewer.
+struct LastEight<'a, T>(&'a [T; 32]);
+
+impl<T: Real> Kernel for LastEight<'_, T> {
+    type Output = (usize, Vec<T>);
+
+    #[inline(always)]
+    fn run<S: Isa>(self, isa: S) -> Self::Output {
+        let lanes = T::V::<S>::LANES;
+        let mut to = vec![T::default(); lanes.min(8)];
+        T::V::<S>::load(isa, self.0).last_eight().store(&mut to);
+        (lanes, to)
+    }
+}
+
+fn last_eight<T: Real>() {
+    let from = std::array::from_fn(T::from_usize);
+    for (level, (lanes, last)) in everywhere(|| LastEight(&from)) {
+        assert!(last == from[lanes - last.len()..lanes], "{level}: {last:?}");
+    }
+}
+
 fn one_lane_back<T: Real>() {
     let from = std::array::from_fn(T::from_usize);
     for bound in 0..32 {
@@ -188,6 +210,12 @@ fn three_and_four_vectors_take_turns() {
 fn vectors_move_back_and_masks_are_bits() {
     one_lane_back::<f32>();
     one_lane_back::<f64>();
+}
+
+#[test]
+fn the_last_eight_lanes_come_in_front() {
+    last_eight::<f32>();
+    last_eight::<f64>();
 }
 
 #[test]

@@ -14,17 +14,24 @@ use crate::simd::{Cache, Isa};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512 {
     avx2: Avx2,
+    wide_points: bool,
 }
 
 impl Avx512 {
-    /// The token, where the processor has the instructions and the operating system keeps the registers.
-    pub(crate) fn detect(avx2: Avx2) -> Option<Self> {
+    /// The token, where the processor has the instructions and the operating system keeps the registers; whether the grid sampler is to
+    /// take it.
+    pub(crate) fn detect(avx2: Avx2, wide_points: bool) -> Option<Self> {
         const F_DQ_BW_VL: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
         const MASKS_ZMM: u64 = 0b1110_0000;
         // SAFETY: there is a token, so XGETBV may be executed.
         let saved = unsafe { _xgetbv(0) };
         let can = has(__cpuid_count(7, 0).ebx, F_DQ_BW_VL) && saved & MASKS_ZMM == MASKS_ZMM;
-        can.then_some(Self { avx2 })
+        can.then_some(Self { avx2, wide_points })
+    }
+
+    /// Whether the grid sampler is to take it.
+    pub(crate) const fn wide_points(self) -> bool {
+        self.wide_points
     }
 
     /// Its token of AVX2.

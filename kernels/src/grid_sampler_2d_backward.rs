@@ -33,6 +33,7 @@ mod squares;
 mod staging;
 mod stored;
 mod tile;
+mod windows;
 mod zeroed;
 
 use half::{bf16, f16};

@@ -139,6 +139,8 @@ impl Level {
     /// As [`dispatch`](Self::dispatch), but with as many lanes as there are, where the kernel `gains` by them.
     #[inline(always)]
     pub(crate) fn dispatch_widest<K: Kernel>(self, gains: bool, kernel: K) -> K::Output {
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+        let _ = gains;
         match self.0 {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx512(isa) if gains => isa.call(kernel),

@@ -4,8 +4,9 @@ use core::ops::{Add, Mul, Sub};
 
 use ubtile_tiling::grid_sampler_2d_backward::{PaddingMode, Problem};
 
-use super::cells::{ABSENT, CHUNK, Cells, Each, Window, lanes, lanes_of, put};
+use super::cells::{CHUNK, Cells, Each, lanes, lanes_of, put};
 use super::coordinates::{is_somewhere, splat};
+use super::windows::{ABSENT, Window};
 use crate::simd::{Isa, Real};
 
 /// Weights of the four pixels along an axis, and their slopes.

@@ -7,6 +7,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{self, Interpolation, Problem};
 use super::coordinates::{Axis, somewhere, splat};
 use super::dispatch_points;
 use super::planes::Planes;
+use super::windows::{ABSENT, Window};
 use crate::element::Element;
 use crate::level::{Kernel, Level, VECTORS};
 use crate::simd::{Isa, Real, Vector};
@@ -14,15 +15,6 @@ use crate::simd::{Isa, Real, Vector};
 /// Points that are worked on together; a whole number of vectors at every level.
 /// Fewer on small cores, which have little stack.
 pub(crate) const CHUNK: usize = if VECTORS { grid_sampler_2d_backward::CHUNK } else { 1 };
-
-/// The offset of a row or column that is not there. Two of them and a channel's offset are beyond every slice and do not wrap.
-pub(crate) const ABSENT: usize = usize::MAX >> 2;
-
-/// Pixels that f32 counts exactly, and one more.
-const COUNTABLE: usize = 1 << 24;
-/// No number of a pixel, but larger than all: of a point's pixels only some are in the window, or none.
-pub(crate) const PARTLY: u32 = 1 << 30;
-pub(crate) const NONE: u32 = 1 << 29;
 
 /// A value for each point of a chunk.
 pub(crate) type Each<T> = [T; CHUNK];
@@ -67,42 +59,6 @@ pub(crate) struct Cells<A> {
     pub(crate) nearest: bool,
 }
 
-/// The pixels of an image, or of a rectangle of it, in a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// First row and column.
-    pub(crate) first: [usize; 2],
-    /// Rows and columns.
-    pub(crate) size: [usize; 2],
-    /// Elements from one row, and from one column, to the next.
-    pub(crate) strides: [usize; 2],
-}
-
-impl Window {
-    /// Offset of a row; at least [`ABSENT`] outside.
-    #[inline(always)]
-    pub(crate) fn row(&self, y: isize) -> usize {
-        // A negative index wraps to a huge one.
-        let y = (y as usize).wrapping_sub(self.first[0]);
-        if y < self.size[0] { y.wrapping_mul(self.strides[0]) } else { ABSENT }
-    }
-
-    /// Offset of a column in its row; at least [`ABSENT`] outside.
-    #[inline(always)]
-    pub(crate) fn column(&self, x: isize) -> usize {
-        let x = (x as usize).wrapping_sub(self.first[1]);
-        if x < self.size[1] { x.wrapping_mul(self.strides[1]) } else { ABSENT }
-    }
-
-    /// Offset of a pixel that three more follow in its row and in its column.
-    #[inline(always)]
-    pub(crate) fn sixteen(&self, [y, x]: [isize; 2]) -> Option<usize> {
-        let (y, x) = ((y as usize).wrapping_sub(self.first[0]), (x as usize).wrapping_sub(self.first[1]));
-        let inside = y < self.size[0].saturating_sub(3) && x < self.size[1].saturating_sub(3);
-        inside.then(|| y.wrapping_mul(self.strides[0]).wrapping_add(x.wrapping_mul(self.strides[1])))
-    }
-}
-
 impl<A: Real> Axes<A> {
     pub(crate) fn new(problem: &Problem) -> Self {
         Self {
@@ -140,9 +96,7 @@ impl<A: Real> Axes<A> {
 
     /// A chunk without points.
     pub(crate) fn no_cells(&self) -> Cells<A> {
-        let zeros = [A::default(); CHUNK];
-        let none = AxisCells { cell: zeros, before: zeros, after: zeros, multiplier: zeros };
-        Cells { count: 0, x: none, y: none, nearest: self.nearest }
+        Cells::none(self.nearest)
     }
 }
 
@@ -284,6 +238,13 @@ pub(crate) fn put<S: Isa, A: Real, const N: usize>(values: A::V<S>, each: &mut [
 }
 
 impl<A: Real> Cells<A> {
+    /// Those of a chunk without points.
+    pub(crate) fn none(nearest: bool) -> Self {
+        let zeros = [A::default(); CHUNK];
+        let none = AxisCells { cell: zeros, before: zeros, after: zeros, multiplier: zeros };
+        Self { count: 0, x: none, y: none, nearest }
+    }
+
     /// Offsets of the pixels north-west, north-east, south-west and south-east of each point; the nearest one alone for nearest.
     pub(crate) fn corners(&self, window: &Window, to: &mut Each<[usize; 4]>) {
         for ((corners, &x), &y) in to.iter_mut().zip(&self.x.cell).zip(&self.y.cell).take(self.count) {
@@ -330,45 +291,6 @@ impl<V: Copy + Mul<Output = V>> Distances<V> {
     pub(crate) fn weights(self) -> [V; 4] {
         let Self { before: [bx, by], after: [ax, ay] } = self;
         [bx * by, ax * by, bx * ay, ax * ay]
-    }
-}
-
-/// Finds the squares of a chunk of points: of each the number of its first pixel in a window if the window has all four of them, else
-/// [`PARTLY`] or [`NONE`]. For nearest one pixel is all. Gives whether the window has any pixel of any point.
-#[derive(Debug)]
-pub(crate) struct Squares<'a, A> {
-    pub(crate) cells: &'a Cells<A>,
-    pub(crate) window: &'a Window,
-    pub(crate) to: &'a mut Each<u32>,
-}
-
-impl<A: Real> Kernel for Squares<'_, A> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<S: Isa>(self, isa: S) -> bool {
-        let Self { cells, window: Window { first, size, .. }, to } = self;
-        if size[0].saturating_mul(size[1]).max(first[0]).max(first[1]) >= COUNTABLE {
-            to.fill(PARTLY);
-            return true;
-        }
-        let number = |number: usize| splat(isa, A::from_usize(number));
-        let (zero, one) = (splat(isa, A::default()), splat(isa, A::ONE));
-        let (partly, none) = (number(PARTLY as usize), number(NONE as usize));
-        let ([top, left], [height, width]) = ([number(first[0]), number(first[1])], [number(size[0]), number(size[1])]);
-        let more = if cells.nearest { zero } else { one };
-        let (rows, columns) = (height - more, width - more);
-        let mut any = zero;
-        for k in (0..cells.count).step_by(lanes_of::<S, A>()) {
-            let (y, x) = (lanes(isa, &cells.y.cell, k) - top, lanes(isa, &cells.x.cell, k) - left);
-            let (begun, ended) = (zero.le(y).and(zero.le(x)), y.lt(height).and(x.lt(width)));
-            let all = begun.and(y.lt(rows)).and(x.lt(columns));
-            let some = zero.le(y + more).and(zero.le(x + more)).and(ended);
-            any = any.or(some);
-            let square = Vector::select(all, y * width + x, Vector::select(some, partly, none));
-            square.store_indices(to.get_mut(k & (CHUNK - lanes_of::<S, A>())..).unwrap_or(&mut []));
-        }
-        Vector::any(any)
     }
 }
 

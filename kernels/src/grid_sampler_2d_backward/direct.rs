@@ -5,10 +5,11 @@ use core::ops::Range;
 use ubtile_tiling::grid_sampler_2d_backward::CHANNEL_BLOCK;
 
 use super::bicubic::{Bicubic, first_of, keys_of, weights};
-use super::cells::{ABSENT, Axes, CHUNK, Cells, Window, any_present};
+use super::cells::{Axes, CHUNK, Cells, any_present};
 use super::gradient::{Lanes, four_pixels, halve, sixteen_pixels};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
+use super::windows::{ABSENT, Window};
 use crate::built::BICUBIC;
 use crate::element::Element;
 use crate::level::Level;

@@ -19,7 +19,8 @@ pub(super) const LANES: usize = 8;
 /// Numbers of corners in front of a run's.
 pub(super) const FRONT: usize = MOST_LANES;
 
-/// A run of points that are found, of which few do not follow the one before, for vectors of [`LANES`] and more: of four lanes it is no faster.
+/// A run of points that are found, of which few do not follow the one before, for vectors of [`LANES`] and more: of four lanes it is no
+/// faster.
 #[derive(Debug)]
 pub(crate) struct Follow<'a, 'b, A> {
     pub(crate) size: [usize; 2],
@@ -184,8 +185,8 @@ impl<const N: usize> Points<'_, N> {
     }
 }
 
-/// Bits of the points `first..` that do not follow the one before, from their corners' numbers, which have [`FRONT`] others in front. None is
-/// before the first, and leaves nothing.
+/// Bits of the points `first..` that do not follow the one before, from their corners' numbers, which have [`FRONT`] others in front.
+/// None is before the first, and leaves nothing.
 #[inline(always)]
 pub(crate) fn broken<S: Isa, A: Real>(isa: S, numbers: &[A], first: usize) -> u32 {
     let all = (1_u32 << lanes_of::<S, A>()).wrapping_sub(1);

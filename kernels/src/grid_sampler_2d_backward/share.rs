@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Work};
 
-use super::cells::{CHUNK, Window};
+use super::cells::CHUNK;
 use super::direct::PixelSums;
 use super::dispatch;
 use super::grid_grad::GridGrad;
@@ -13,6 +13,7 @@ use super::point_lanes::{Kept, Packed};
 use super::sources::Sources;
 use super::staging::{Stage, Unpack, Unstage};
 use super::stored::Stored;
+use super::windows::Window;
 use crate::built::CHANNELS_LAST;
 use crate::parallel::Front;
 

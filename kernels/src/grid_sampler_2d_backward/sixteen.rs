@@ -4,10 +4,11 @@
 //! of memory, and nothing is asked of each pixel; only near the border each is looked for.
 
 use super::bicubic::{Bicubic, Keys, first_of, weights};
-use super::cells::{ABSENT, Window};
+
 use super::channels_last::Chunk;
 use super::gradient;
 use super::pixels::{four_mut, four_rows, position, position_mut};
+use super::windows::{ABSENT, Window};
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 

@@ -5,10 +5,11 @@ use core::ops::Range;
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan, Problem};
 
 use super::bicubic::Bicubic;
-use super::cells::{Axes, Window};
+use super::cells::Axes;
 use super::channels_last::ChannelsLast;
 use super::direct::Direct;
 use super::planes::Planes;
+use super::windows::Window;
 use crate::element::Element;
 use crate::level::Level;
 

@@ -169,12 +169,13 @@ The default build picks its instructions when it runs; the other is built with `
 
 {builds(alone["builds"])}
 
-AVX-512 is used where it gains 10 %, which is im2col with Zen 5: beside AVX2 (`timing --level`) 0.9 to 1.7 times as fast in F16 and BF16,
-0.9 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The
-0.9 are tensors that no cache holds. Padding took 0.8 to 1.5 of the time with it.
-On a Xeon whole registers for F64 and masks for ends of rows, in the order of sums that `docs/numerics.md` fixes, took 1.00 of AVX2's time in
-the mean of 36 cases in F64 (0.6 to 2 of it) and 1.02 of 72 in F32. With other processors than Zen 5 the level has to be asked for
-(`--level avx512`).
+AVX-512 is used where it gains 10 %. In im2col that is with Zen 5 and with Intel's processors from Sapphire Rapids on: beside AVX2
+(`timing --level`) 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the mean of 38 cases), 0.9 to 1.4 times in F32 and F64,
+where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The 0.9 are tensors that no cache
+holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
+1.7 times as fast (1.2 in the mean of 72 cases), more 0.9 to 1.3 times (1.07 of 96), bicubic sampling in F64 alone, of 64 channels (1.1).
+Zen 5 was not asked there, and other processors nowhere: for them the level has to be asked for (`--level avx512`). Padding took 0.8 to
+1.5 of the time with it; vectors of eight lanes with its registers, twice as many, took 0.9 to 1.1.
 
 ## Growing tensors
 

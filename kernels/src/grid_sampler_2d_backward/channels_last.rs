@@ -180,26 +180,8 @@ impl<A: Real> Four<'_, '_, A> {
         let (count, nearest, belows) =
             (chunk.cells.count, chunk.cells.nearest, windows.map(|window| window.strides[0]));
         let at = |square: u32| (square as usize).wrapping_mul(pitch);
-        // Beyond the last cache pixels are asked for a chunk of points ahead.
         if size_of_val(chunk.input).saturating_add(size_of_val(chunk.input_grad)) > CACHED {
-            let mut last = [usize::MAX; 2];
-            // The processor foresees runs of lines, but not of pixels that are several lines.
-            let foreseen = usize::from(pitch <= line_of::<A>());
-            let pixels = if nearest { 1 } else { 2 };
-            for (&read, &added_to) in read.iter().zip(added_to).take(count).filter(|(read, _)| **read < NONE) {
-                let lines = [at(read), at(read).wrapping_add(belows[0])].map(|at| at / line_of::<A>());
-                let [above, below] = core::mem::replace(&mut last, lines);
-                if lines[0].wrapping_sub(above) <= foreseen && lines[1].wrapping_sub(below) <= foreseen {
-                    continue;
-                }
-                for (row, column) in (0..pixels).flat_map(|row| (0..pixels).map(move |column| (row, column))) {
-                    let offset = |below: usize| below.wrapping_mul(row).wrapping_add(pitch.wrapping_mul(column));
-                    let [a, b] =
-                        [at(read).wrapping_add(offset(belows[0])), at(added_to).wrapping_add(offset(belows[1]))];
-                    prefetch_run(isa, Cache::Level1, chunk.input, a, pitch);
-                    prefetch_run(isa, Cache::Level1, chunk.input_grad, b, pitch);
-                }
-            }
+            ask_ahead(isa, chunk, [read, added_to], belows, pitch);
         }
         // All by itself: for all that the compiler knows, a sum that is written might be where the chunk's parts are.
         let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
@@ -254,6 +236,37 @@ impl<A: Real> Four<'_, '_, A> {
                 halve_each(isa.eight(), &lanes[0], sums_x);
                 halve_each(isa.eight(), &lanes[1], sums_y);
             }
+        }
+    }
+}
+
+/// Asks for the pixels of a chunk of points, for tensors that no cache holds. A row of them is `belows` below the one before, where they
+/// are read and where they are added to.
+#[inline(always)]
+fn ask_ahead<S: Isa, A: Real>(
+    isa: S,
+    chunk: &Chunk<'_, A>,
+    [read, added_to]: [&Each<u32>; 2],
+    belows: [usize; 2],
+    pitch: usize,
+) {
+    let at = |square: u32| (square as usize).wrapping_mul(pitch);
+    let mut last = [usize::MAX; 2];
+    // The processor foresees runs of lines, but not of pixels that are several lines.
+    let foreseen = usize::from(pitch <= line_of::<A>());
+    let pixels = if chunk.cells.nearest { 1 } else { 2 };
+    let squares = read.iter().zip(added_to).take(chunk.cells.count);
+    for (&read, &added_to) in squares.filter(|(read, _)| **read < NONE) {
+        let lines = [at(read), at(read).wrapping_add(belows[0])].map(|at| at / line_of::<A>());
+        let [above, below] = core::mem::replace(&mut last, lines);
+        if lines[0].wrapping_sub(above) <= foreseen && lines[1].wrapping_sub(below) <= foreseen {
+            continue;
+        }
+        for (row, column) in (0..pixels).flat_map(|row| (0..pixels).map(move |column| (row, column))) {
+            let offset = |below: usize| below.wrapping_mul(row).wrapping_add(pitch.wrapping_mul(column));
+            let [a, b] = [at(read).wrapping_add(offset(belows[0])), at(added_to).wrapping_add(offset(belows[1]))];
+            prefetch_run(isa, Cache::Level1, chunk.input, a, pitch);
+            prefetch_run(isa, Cache::Level1, chunk.input_grad, b, pitch);
         }
     }
 }

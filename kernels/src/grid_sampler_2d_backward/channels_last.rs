@@ -11,7 +11,7 @@ use super::pixels::{position, position_mut, square, square_mut};
 use super::planes::Planes;
 use super::sixteen::Sixteen;
 use super::staging::Stage;
-use super::windows::{NONE, PARTLY, Squares, Window};
+use super::windows::{ABSENT, NONE, PARTLY, Squares, Window};
 use super::{dispatch, dispatch_points};
 use crate::built::BICUBIC;
 use crate::element::Element;
@@ -297,7 +297,8 @@ impl<A: Real, const GROUP: usize> Kernel for Partly<'_, A, GROUP> {
         let pitch = go.len().wrapping_mul(GROUP);
         let corners = cells.corners_of(k, windows[0]);
         let mut sums = [[A::default(); GROUP]; 2];
-        if squares[0] != NONE {
+        // Where squares are not told apart a point may have no pixel; its sums are 0 whatever `grad_output` is.
+        if squares[0] != NONE && corners.iter().any(|&at| at < ABSENT) {
             let zeros = [[A::default(); GROUP]; 16];
             let [nw, ne, sw, se] = corners;
             let pixel = |at: usize| position::<A, GROUP>(input, at, pitch).unwrap_or(&zeros);

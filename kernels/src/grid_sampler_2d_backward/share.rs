@@ -130,8 +130,8 @@ impl<T: Stored> Share<'_, T> {
     /// A block of an image's channels; its part of `grid_grad` goes to a part of what the share makes, if so.
     fn block(&mut self, n: usize, b: usize, part: Option<usize>) {
         let (plan, level) = (self.sources.plan, self.sources.level);
-        let (p, pitch, points) = (plan.problem(), plan.pitch(), plan.points());
-        let (first, channels) = self.sources.block(b);
+        let (p, (first, channels)) = (plan.problem(), self.sources.block(b));
+        let (pitch, points) = (Plan::pitch_of(channels), plan.points());
         let (layout, pixels) = (plan.scratch(), 0..plan.pixels());
         let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut scratch = Front::new(&mut *self.scratch);

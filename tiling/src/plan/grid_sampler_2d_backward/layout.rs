@@ -42,13 +42,19 @@ pub struct ShareWorkspace {
 }
 
 impl Plan {
-    /// Values of a staged position: its channels of one block, rounded up to 4, or to a multiple of 8 beyond.
+    /// Values of a staged position of a block with so many channels: rounded up to 4, or to a multiple of 8 beyond.
     #[must_use]
-    pub fn pitch(&self) -> usize {
-        match self.problem.c.min(CHANNEL_BLOCK.get()) {
+    pub const fn pitch_of(channels: usize) -> usize {
+        match channels {
             0..=4 => 4,
             channels => channels.next_multiple_of(8),
         }
+    }
+
+    /// The same of an image's first block, which has the most.
+    #[must_use]
+    pub fn pitch(&self) -> usize {
+        Self::pitch_of(self.problem.c.min(CHANNEL_BLOCK.get()))
     }
 
     /// The layout of a share's scratch memory.

@@ -66,7 +66,7 @@ impl Level {
     pub fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if let Some(avx2) = Avx2::detect() {
-            let wide_points = avx2.gains_by_wide_points();
+            let wide_points = avx2.fp16();
             let avx512 = if avx2.gains_by_avx512() { Avx512::detect(avx2, wide_points) } else { None };
             return Self(avx512.map_or(Kind::Avx2(avx2), Kind::Avx512));
         }
@@ -111,6 +111,17 @@ impl Level {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx512(isa) => isa.wide_points(),
             _ => false,
+        }
+    }
+
+    /// Whether the processor gains by being asked for lines of which some will not be read. Those with AVX512-FP16 do not.
+    pub(crate) const fn asks_most(self) -> bool {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx2(isa) => !isa.fp16(),
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => !isa.avx2().fp16(),
+            _ => true,
         }
     }
 

@@ -51,10 +51,9 @@ pub fn run(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    let _ = level;
     with_copies(plan, &Serial, inputs, outputs, workspace, |plan, inputs, mut out| {
         let elements = plan.problem().n.wrapping_mul(plan.problem().c).wrapping_mul(elements_of(plan));
-        inputs.verdict(plan, gather_part(plan, Part::whole(elements), inputs, &mut out))
+        inputs.verdict(plan, gather_part(plan, level, Part::whole(elements), inputs, &mut out))
     })
 }
 
@@ -70,13 +69,12 @@ pub fn run_parallel(
     outputs: Outputs<'_>,
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
-    let _ = level;
     with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, out| {
         // No position is as large: a tensor has fewer elements.
         let lowest = AtomicUsize::new(usize::MAX);
         let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
         parallel.for_each(shares(out, ranges), |(share, mut out)| {
-            if let Some(bad) = gather_part(plan, part(plan, 0, share), inputs, &mut out) {
+            if let Some(bad) = gather_part(plan, level, part(plan, 0, share), inputs, &mut out) {
                 lowest.fetch_min(bad, Ordering::Relaxed);
             }
         });
@@ -137,7 +135,6 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
-    let _ = level;
     let copies = stage::count(plan.stagings(), Operator::MaxUnpool2dBackward)?;
     // The copies themselves are made by `stage_share`.
     let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
@@ -147,7 +144,8 @@ pub fn run_share(
     inputs.check(plan)?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     let mut out = outputs.out;
-    let bad = if range.is_empty() { None } else { gather_part(plan, part(plan, phase, share), inputs, &mut out) };
+    let bad =
+        if range.is_empty() { None } else { gather_part(plan, level, part(plan, phase, share), inputs, &mut out) };
     inputs.verdict(plan, bad)
 }
 
@@ -231,11 +229,12 @@ fn part(plan: &Plan, phase: usize, share: usize) -> Part {
 
 /// Gathers elements from the whole tensors, which need not fit any local memory: a plane that the plan cuts is read in one go.
 /// Gives the lowest flat position of a bad index.
-fn gather_part(plan: &Plan, part: Part, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+fn gather_part(plan: &Plan, level: Level, part: Part, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
     let (problem, elements) = (plan.problem(), elements_of(plan));
     // The general way takes a third of the code, which counts more on machines without vectors.
     if VECTORS && problem.dtype == problem.out_dtype && has_no_gaps(plan) {
-        let planes = Planes { elements, row: problem.w, cells: cells_of(plan), first: part.first };
+        let (row, cells, asks_most) = (problem.w, cells_of(plan), level.asks_most());
+        let planes = Planes { elements, row, cells, first: part.first, asks_most };
         let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(part.units.len());
         return gather::planes(&planes, inputs, &mut mine);
     }

@@ -16,13 +16,14 @@ use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 const ROUND: usize = 96;
 /// How many rows of a plane to ask ahead.
 const ROWS_AHEAD: usize = 2;
-/// Bytes beyond which lines are asked for even if there are twice as many as elements. What a large cache has a part of is had sooner
-/// without asking for so many.
+/// Bytes beyond which lines are asked for even if there are more than elements, by some processors. What a large cache has a part of is
+/// had sooner without asking for so many.
 const FAR: usize = 4 * CACHED;
 /// Of planes of so many bytes processors foresee less, so that to ask for few lines pays a little earlier.
 const LARGE_PLANE: usize = 128 << 10;
-/// Small planes of cells of eight bytes are lines enough to keep a processor busy, so that more pay off late.
+/// Small planes are lines enough to keep a processor busy, so that more pay off late: those of cells of eight bytes, and of less.
 const SMALL_PLANE: usize = 64 << 10;
+const SMALLER_PLANE: usize = 32 << 10;
 /// How many indices to ask ahead.
 const INDICES_AHEAD: usize = 2 * ROUND;
 
@@ -36,6 +37,8 @@ pub(super) struct Planes {
     pub(super) cells: usize,
     /// First element, counted over all planes.
     pub(super) first: usize,
+    /// Whether lines that may not be read are worth asking for, on this processor.
+    pub(super) asks_most: bool,
 }
 
 impl Planes {
@@ -130,14 +133,20 @@ struct Ahead {
 impl Ahead {
     /// From `element` of the first of some planes on.
     fn new<W: Pod>(planes: &Planes, data: &[W], element: usize) -> Self {
-        let Planes { elements, row, cells, .. } = *planes;
+        let Planes { elements, row, cells, asks_most, .. } = *planes;
         let (line, elements) = (line_of::<W>(), at_least_1(elements));
         let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
-        let most = if size_of_val(data) > FAR { 2 * ROUND } else { ROUND };
+        // As many lines as elements: windows of 4x4 cells of four bytes, of which each is read from two of three lines.
+        let most = match size_of_val(data) {
+            _ if !asks_most => ROUND - 1,
+            FAR.. => ROUND / 2 * 3,
+            _ => ROUND,
+        };
         let plane = cells.saturating_mul(size_of::<W>());
         let cached = match size_of::<W>() {
             4.. if plane >= LARGE_PLANE && lines <= ROUND / 2 => CACHED / 4 * 3,
             8.. if plane < SMALL_PLANE => FAR,
+            _ if plane < SMALLER_PLANE => FAR,
             _ => CACHED,
         };
         let wanted = size_of_val(data) > cached && lines <= most;

@@ -161,15 +161,17 @@ impl<T: Stored> Share<'_, T> {
         for from in (0..channels).step_by(most) {
             let count = most.min(channels.wrapping_sub(from));
             let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
-            let sums = sums.get_mut(..plan.pixels().wrapping_mul(most)).unwrap_or(&mut []);
+            // The last ones may be fewer.
+            let pitch = pitch.min(Plan::pitch_of(count));
+            let sums = sums.get_mut(..plan.pixels().wrapping_mul(pitch)).unwrap_or(&mut []);
             sums.fill(T::Acc::default());
-            let image = self.sources.channels_last(n, run.clone(), most, input);
+            let image = self.sources.channels_last(n, run.clone(), pitch, input);
             // What gradients there are come with the first run.
             image.run(0..points, tile, sums, grid_grad.take());
             if p.want_input_grad {
                 let planes = planes(plan, self.input_grad, &self.range, n, run.start);
                 let positions = pixels.clone();
-                dispatch(level, Unstage { staged: sums, pitch: most, planes, channels: 0..count, positions });
+                dispatch(level, Unstage { staged: sums, pitch, planes, channels: 0..count, positions });
             }
         }
     }

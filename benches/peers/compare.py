@@ -24,7 +24,7 @@ import numpy
 import torch
 from safetensors.torch import load_file, save_file
 
-from cases import all_cases, quick
+from cases import all_cases, quick, random_cases
 
 TOLERANCE = {"f64": 1e-4, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "c64": 2e-4, "c128": 1e-4}
 GRID_SAMPLER = "grid-sampler-2d-backward"
@@ -194,12 +194,14 @@ def main():
     parser.add_argument("--only", default="", help="run the cases whose operator, dtype and name match this regular expression")
     parser.add_argument("--compile", action="store_true", help="time torch.compile too (im2col)")
     parser.add_argument("--quick", action="store_true", help="a part of the cases, measured shortly, more threads for F32 and F16 alone")
+    parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
+    parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--json", help="write the rows here")
     args = parser.parse_args()
     if args.quick:
         args.budget = min(args.budget, 0.04)
 
-    cases = quick(all_cases()) if args.quick else all_cases()
+    cases = random_cases(args.random, args.seed) if args.random else quick(all_cases()) if args.quick else all_cases()
     cases = [c for c in cases if re.search(args.only, f"{c.operator} {c.dtype} {c.name}")]
     print(f"PyTorch {torch.__version__}, {platform.processor() or platform.machine()}")
     print(f"{'case':66} {'threads':>7} {'peer ms':>9} {'ours ms':>9} {'ratio':>6} {'bound ms':>8} {'of it':>5} {'workspace':>10}")

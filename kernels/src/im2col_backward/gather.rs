@@ -174,7 +174,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                     ask(isa, data, next, part);
                 }
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
-                if above.within(reads, data.len()) {
+                if above.rows().is_empty() {
+                    // Between the windows, with a stride larger than the kernel, or behind the last ones.
+                    cells.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
+                } else if above.within(reads, data.len()) {
                     let room = if dense { left.wrapping_sub(y).wrapping_mul(g.w) } else { g.w };
                     let line = Line { data, above: above.rows(), later: above.later(ahead), classes: &classes };
                     line.run(isa, &groups, cells.get_mut(..room).unwrap_or_default());

@@ -88,6 +88,15 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                         let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
                         block.ask(at, count.wrapping_mul(part));
                     }
+                    let cells = cells.get_mut(turn.wrapping_mul(oh)..).unwrap_or_default();
+                    let rows = oh.wrapping_mul(CLASSES).max(1);
+                    if CLASSES > 1 && kernel_rows.rows().is_empty() {
+                        // Between the windows, with a stride larger than the kernel.
+                        for to in cells.chunks_mut(rows).take(count) {
+                            to.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
+                        }
+                        continue;
+                    }
                     let vectors = block.reads_within(plane_start, reads, data.len());
                     let vectors = vectors.then_some(count.wrapping_mul(width).div_ceil(V::<S, T>::LANES));
                     if const { CLASSES == 1 } {
@@ -97,9 +106,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                     } else {
                         let aside = aside.as_flattened_mut();
                         sum(isa, data, plane_start, &classes, block, vectors, aside);
-                        let cells = cells.get_mut(turn.wrapping_mul(oh)..).unwrap_or_default();
-                        let cells = cells.chunks_mut(oh.wrapping_mul(CLASSES).max(1)).take(count);
-                        for (to, from) in cells.zip(aside.chunks_exact(width.wrapping_mul(CLASSES).max(1))) {
+                        let made = aside.chunks_exact(width.wrapping_mul(CLASSES).max(1));
+                        for (to, from) in cells.chunks_mut(rows).take(count).zip(made) {
                             bits::copy(from, to.get_mut(..g.w).unwrap_or_default());
                         }
                     }

@@ -18,6 +18,9 @@ use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::simd::{CACHED, Cache, Isa, Real, Vector, line_of, prefetch_run};
 
+#[cfg(test)]
+mod tests;
+
 /// One image and one block of its channels, staged.
 #[derive(Debug)]
 pub(crate) struct ChannelsLast<'a, T: Element> {

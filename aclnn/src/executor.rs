@@ -82,9 +82,8 @@ pub(crate) fn planned(problem: Problem, device: &Device) -> Outcome<Work> {
     }
     let workspace = workspace_of(&problem, device)?;
     let options = PlanOptions { workspace_limit: Some(workspace), local_bytes: None };
-    let bytes =
-        problem.tensors().map(|slot| slot.span.saturating_mul(slot.dtype.size())).fold(0, usize::saturating_add);
-    let plan = plan(&problem, &TargetSpec::host(Threads::available().worth(bytes).count()), &options);
+    let threads = Threads::available().busy_with(&problem);
+    let plan = plan(&problem, &TargetSpec::host(threads.count()), &options);
     let plan = plan.map_err(|e| Failure::new(Status::InnerTilingError.code(), e.to_string()))?;
     Ok(Work::Plan { plan: Box::new(plan), workspace })
 }

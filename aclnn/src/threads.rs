@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 use ubtile_kernels::Parallel;
-use ubtile_tiling::TilingPlan;
+use ubtile_tiling::{Problem, TilingPlan};
 
 use crate::monitor::Monitor;
 
@@ -20,9 +20,9 @@ impl Threads {
         Self(*COUNT.get_or_init(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)))
     }
 
-    /// As many of them as pay where so many bytes are read and written: to start one takes as long as some 256 KiB.
-    pub(crate) fn worth(self, bytes: usize) -> Self {
-        Self(self.0.min(NonZeroUsize::MIN.saturating_add(bytes / (256 << 10))))
+    /// As many of them as a problem keeps busy.
+    pub(crate) fn busy_with(self, problem: &Problem) -> Self {
+        Self(self.0.min(problem.worthwhile_threads()))
     }
 
     /// As many as a plan has cores.
@@ -72,13 +72,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-
-    #[test]
-    fn small_problems_start_no_thread() {
-        let four = Threads(NonZeroUsize::new(4).unwrap());
-        let worth = |kib: usize| four.worth(kib << 10).count();
-        assert_eq!([0, 255, 256, 511, 512, 768, 1 << 20].map(worth), [1, 1, 2, 2, 3, 4, 4]);
-    }
 
     #[test]
     fn every_share_runs_once() {

@@ -6,6 +6,7 @@ use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use ubtile_kernels::Parallel;
+use ubtile_tiling::Problem;
 
 /// One for each core; none where the system refuses.
 static OTHERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
@@ -20,9 +21,9 @@ impl Threads {
         Self(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// As many of them as pay where so many bytes are read and written: to wake one takes as long as some 256 KiB.
-    pub(crate) fn worth(self, bytes: usize) -> Self {
-        Self(self.0.min(NonZeroUsize::MIN.saturating_add(bytes / (256 << 10))))
+    /// As many of them as a problem keeps busy.
+    pub(crate) fn busy_with(self, problem: &Problem) -> Self {
+        Self(self.0.min(problem.worthwhile_threads()))
     }
 }
 
@@ -58,13 +59,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-
-    #[test]
-    fn few_bytes_are_left_to_one_thread() {
-        let four = Threads(NonZeroUsize::new(4).unwrap());
-        let worth = |kib: usize| four.worth(kib << 10).0.get();
-        assert_eq!([0, 255, 256, 511, 512, 768, 1 << 20].map(worth), [1, 1, 2, 2, 3, 4, 4]);
-    }
 
     #[test]
     fn every_share_runs_once() {

@@ -55,9 +55,8 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let mut file = Input::open(&args.input)?;
     let described = problem(attributes, &Known::in_file(operator, &mut file)?, &args.contract)?;
     let slots: Vec<_> = described.problem.tensors().collect();
-    let bytes = slots.iter().map(|slot| slot.span.saturating_mul(slot.dtype.size())).fold(0, usize::saturating_add);
-    let worth = threads.worth(bytes);
-    let plan = planning::plan(&described.problem, &args.planning, worth.0)?;
+    let busy = threads.busy_with(&described.problem);
+    let plan = planning::plan(&described.problem, &args.planning, busy.0)?;
     let output = args.output.as_deref().map(|path| {
         let dtypes = described.outputs.iter().map(|(tensor, desc)| (tensor.name(), desc.dtype));
         Output::create(path, dtypes)
@@ -76,7 +75,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
         let _progress = Progress::new(format!("computing {operator}"));
         let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
         let mut call = || {
-            let done = compute(&plan, args.level, &worth, &inputs, &mut outputs, &mut workspace);
+            let done = compute(&plan, args.level, &busy, &inputs, &mut outputs, &mut workspace);
             done.map_err(Error::from)
         };
         match args.time {

@@ -1,8 +1,10 @@
 //! Problems and plans of any operator, for code that serves all four.
 
+use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use super::{Choice, Phase, Price};
+use crate::grid_sampler_2d_backward::Interpolation;
 use crate::{
     Dtype, EarlySuccess, Edition, Operator, PlanError, PlanOptions, Product, Route, TargetSpec, Tensor, TensorSlot,
     Workspace,
@@ -53,6 +55,11 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     })
 }
 
+/// So many KiB, to divide by.
+const fn kib(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count << 10).unwrap()
+}
+
 impl Problem {
     /// Which operator.
     #[must_use]
@@ -92,6 +99,19 @@ impl Problem {
         use Tensor::{GradInput, GradOutput, Grid, GridGrad, Indices, Input, InputGrad, Out};
         let all = [GradOutput, Input, Grid, Indices, InputGrad, GridGrad, Out, GradInput];
         all.into_iter().filter_map(|tensor| self.slot(tensor))
+    }
+
+    /// Threads of a host that it keeps busy, at least one. To wake another one takes as long as to read and write some MiB, of the grid
+    /// sampler less, of whose bytes each takes longer.
+    #[must_use]
+    pub fn worthwhile_threads(&self) -> NonZeroUsize {
+        let bytes_each: NonZeroUsize = match self {
+            Self::GridSampler2dBackward(p) if p.interpolation == Interpolation::Bicubic => const { kib(128) },
+            Self::GridSampler2dBackward(_) => const { kib(512) },
+            _ => const { kib(2048) },
+        };
+        let bytes = self.tensors().map(|slot| slot.span.saturating_mul(slot.dtype.size()));
+        NonZeroUsize::MIN.saturating_add(bytes.fold(0, usize::saturating_add) / bytes_each)
     }
 
     /// Why there is nothing to compute, if so.

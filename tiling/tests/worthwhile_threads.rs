@@ -27,7 +27,7 @@ fn small_problems_are_left_to_one_thread() {
 
 #[test]
 fn the_grid_sampler_takes_longer_for_each_byte_and_bicubic_longest() {
-    // 28 bytes a point, 64 points a row.
+    // Seven elements a point, 64 points a row.
     let sampled = |interpolation| {
         move |h| {
             let spec = GridSampler { n: 1, c: 1, hi: h, wi: 64, ho: h, wo: 64, interpolation, ..Default::default() };

@@ -55,11 +55,6 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     })
 }
 
-/// So many KiB, to divide by.
-const fn kib(count: usize) -> NonZeroUsize {
-    NonZeroUsize::new(count << 10).unwrap()
-}
-
 impl Problem {
     /// Which operator.
     #[must_use]
@@ -101,17 +96,21 @@ impl Problem {
         all.into_iter().filter_map(|tensor| self.slot(tensor))
     }
 
-    /// Threads of a host that it keeps busy, at least one. To wake another one takes as long as to read and write some MiB, of the grid
-    /// sampler less, of whose bytes each takes longer.
+    /// Threads of a host that it keeps busy, at least one. To wake another one takes as long as to read and write 2 MiB. The grid sampler
+    /// computes more than it reads: with 128 Ki elements, bicubic with 32 Ki, it is busy as long.
     #[must_use]
     pub fn worthwhile_threads(&self) -> NonZeroUsize {
-        let bytes_each: NonZeroUsize = match self {
-            Self::GridSampler2dBackward(p) if p.interpolation == Interpolation::Bicubic => const { kib(128) },
-            Self::GridSampler2dBackward(_) => const { kib(512) },
-            _ => const { kib(2048) },
+        let others = match self {
+            Self::GridSampler2dBackward(p) => {
+                let elements = self.tensors().map(|slot| slot.span).fold(0, usize::saturating_add);
+                elements >> if p.interpolation == Interpolation::Bicubic { 15 } else { 17 }
+            }
+            _ => {
+                let bytes = self.tensors().map(|slot| slot.span.saturating_mul(slot.dtype.size()));
+                bytes.fold(0, usize::saturating_add) >> 21
+            }
         };
-        let bytes = self.tensors().map(|slot| slot.span.saturating_mul(slot.dtype.size()));
-        NonZeroUsize::MIN.saturating_add(bytes.fold(0, usize::saturating_add) / bytes_each)
+        NonZeroUsize::MIN.saturating_add(others)
     }
 
     /// Why there is nothing to compute, if so.

@@ -13,7 +13,6 @@ from typing import Callable
 import torch
 
 aten = torch.ops.aten
-MODES = ["bilinear", "bilinear", "bilinear", "nearest", "bicubic"]
 DTYPES = {
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "c64": torch.complex64,
     "c128": torch.complex128, "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
@@ -200,41 +199,50 @@ def all_cases():
 
 
 def random_cases(count, seed):
-    """Cases that nobody picked: sizes of the kinds above, most of them multiples of nothing, of at most 16 million elements."""
+    """Cases that nobody picked, the operators in turn: sizes of the kinds above, most of them multiples of nothing."""
     draw = random.Random(seed)
+    floats = ["f32", "f32", "f64", "f16", "bf16"]
 
-    def sizes(*bounds):
-        """A number from each of the bounds, small ones as often as large ones."""
+    def sizes(*bounds, each=1):
+        """A number from each of the bounds, small ones as often as large ones: of so many elements `each` at most 16 million."""
         while True:
             drawn = [round(math.exp(draw.uniform(math.log(low), math.log(high)))) for low, high in bounds]
-            if math.prod(drawn) <= 1 << 24:
+            if math.prod(drawn) * each <= 1 << 24:
                 return drawn
 
-    image = ((1, 32), (1, 512), (7, 1024), (7, 1024))
-    floats, cases = ["f32", "f32", "f64", "f16", "bf16"], []
-    for number in range(count):
-        operator = ("grid-sampler-2d", "max-unpool2d", "replication-pad2d", "im2col")[number % 4] + "-backward"
-        n, c, h, w = sizes(*image)
-        if number % 4 == 0:
-            mode, padding, smooth = draw.choice(MODES), draw.choice(["zeros", "border", "reflection"]), draw.random() < 0.5
-            group = "8 channels or more" if c >= 8 else "1-4 channels" if c <= 4 else "5-7 channels"
-            name = f"({n},{c},{h},{w}) {mode} {padding} {'smooth' if smooth else 'random'}"
-            cases.append(Case(operator, group, draw.choice(floats), name, grid_sampler(n, c, h, w, h, w, smooth, mode, padding)))
-        elif number % 4 == 1:
-            n, c, h, w, factor = sizes((1, 32), (1, 512), (4, 512), (4, 512), (2, 4))
-            dtype = draw.choice([*floats, "i8", "u8", "i16", "i32", "i64"])
-            cases.append(Case(operator, "all", dtype, f"{n},{c},{h},{w} x{factor}", max_unpool(n, c, h, w, factor)))
-        elif number % 4 == 2:
-            pads = [draw.randint(1, min(8, h - 1, w - 1)) for _ in range(4)] if draw.random() < 0.5 else [draw.randint(1, 4)] * 4
-            name = f"{n},{c},{h},{w} pad {','.join(map(str, pads))}"
-            cases.append(Case(operator, "all", draw.choice([*floats, "c64", "c128"]), name, replication_pad(n, c, h, w, *pads)))
-        else:
-            k, s, d = draw.randint(2, 7), draw.randint(1, 3), draw.choice([1, 1, 1, 2])
-            p = draw.choice([0, d * (k - 1) // 2])
-            n, c, h, w, _ = sizes((1, 32), (1, 256), (14, 512), (14, 512), (max(1, k * k / s / s), max(1, k * k / s / s)))
-            name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
-            cases.append(Case(operator, "all", draw.choice(floats), name, im2col(n, c, h, w, k, s, p, d)))
-    return cases
+    def sampled():
+        n, c, h, w = sizes((1, 32), (1, 512), (7, 1024), (7, 1024))
+        # Bilinear as often as most people have it.
+        mode, padding = draw.choice([*["bilinear"] * 3, "nearest", "bicubic"]), draw.choice(["zeros", "border", "reflection"])
+        smooth = draw.random() < 0.5
+        group = "8 channels or more" if c >= 8 else "1-4 channels" if c <= 4 else "5-7 channels"
+        name = f"({n},{c},{h},{w}) {mode} {padding} {'smooth' if smooth else 'random'}"
+        make = grid_sampler(n, c, h, w, h, w, smooth, mode, padding)
+        return Case("grid-sampler-2d-backward", group, draw.choice(floats), name, make)
+
+    def unpooled():
+        shape = sizes((1, 32), (1, 512), (4, 512), (4, 512), (2, 4))
+        dtype = draw.choice([*floats, "i8", "u8", "i16", "i32", "i64"])
+        name = "{},{},{},{} x{}".format(*shape)
+        return Case("max-unpool2d-backward", "all", dtype, name, max_unpool(*shape))
+
+    def padded():
+        n, c, h, w = sizes((1, 32), (1, 512), (7, 1024), (7, 1024))
+        even = draw.random() < 0.5
+        pads = [draw.randint(1, 4)] * 4 if even else [draw.randint(1, min(8, h - 1, w - 1)) for _ in range(4)]
+        name = f"{n},{c},{h},{w} pad {','.join(map(str, pads))}"
+        dtype = draw.choice([*floats, "c64", "c128"])
+        return Case("replication-pad2d-backward", "all", dtype, name, replication_pad(n, c, h, w, *pads))
+
+    def summed():
+        k, s, d = draw.randint(2, 7), draw.randint(1, 3), draw.choice([1, 1, 1, 2])
+        p = draw.choice([0, d * (k - 1) // 2])
+        n, c, h, w = sizes((1, 32), (1, 256), (14, 512), (14, 512), each=max(1, k * k / s / s))
+        name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
+        return Case("im2col-backward", "all", draw.choice(floats), name, im2col(n, c, h, w, k, s, p, d))
+
+    draws = (sampled, unpooled, padded, summed)
+    return [draws[number % len(draws)]() for number in range(count)]
 
 
 def quick(cases):

@@ -201,7 +201,10 @@ def main():
     if args.quick:
         args.budget = min(args.budget, 0.04)
 
-    cases = random_cases(args.random, args.seed) if args.random else quick(all_cases()) if args.quick else all_cases()
+    if args.random:
+        cases = random_cases(args.random, args.seed)
+    else:
+        cases = quick(all_cases()) if args.quick else all_cases()
     cases = [c for c in cases if re.search(args.only, f"{c.operator} {c.dtype} {c.name}")]
     print(f"PyTorch {torch.__version__}, {platform.processor() or platform.machine()}")
     print(f"{'case':66} {'threads':>7} {'peer ms':>9} {'ours ms':>9} {'ratio':>6} {'bound ms':>8} {'of it':>5} {'workspace':>10}")

@@ -116,11 +116,9 @@ impl Level {
 
     /// Whether the processor gains by being asked for lines of which some will not be read. Those with AVX512-FP16 do not.
     pub(crate) const fn asks_most(self) -> bool {
-        match self.0 {
+        match self.eight().0 {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(isa) => !isa.fp16(),
-            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx512(isa) => !isa.avx2().fp16(),
             _ => true,
         }
     }

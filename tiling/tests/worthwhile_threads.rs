@@ -20,7 +20,7 @@ fn small_problems_are_left_to_one_thread() {
     let unpooled = |h| MaxUnpool { n: 1, c: 1, h, w: 64, out_h: 2 * h, out_w: 128, ..Default::default() }.problem();
     assert_eq!(threads([1170, 1171], |h| Problem::MaxUnpool2dBackward(unpooled(h))), [1, 2]);
 
-    // 512 bytes a row, and the windows as much.
+    // 512 bytes a row, half of them windows.
     let summed = |h| Im2col { n: 1, c: 1, h, w: 64, kernel: [1, 1], ..Default::default() }.problem();
     assert_eq!(threads([4095, 4096], |h| Problem::Im2colBackward(summed(h))), [1, 2]);
 }

@@ -162,7 +162,7 @@ impl<T: Stored> Share<'_, T> {
             let count = most.min(channels.wrapping_sub(from));
             let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
             // The last ones may be fewer.
-            let pitch = pitch.min(Plan::pitch_of(count));
+            let pitch = Plan::pitch_of(count);
             let sums = sums.get_mut(..plan.pixels().wrapping_mul(pitch)).unwrap_or(&mut []);
             sums.fill(T::Acc::default());
             let image = self.sources.channels_last(n, run.clone(), pitch, input);

@@ -89,10 +89,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                         block.ask(at, count.wrapping_mul(part));
                     }
                     let cells = cells.get_mut(turn.wrapping_mul(oh)..).unwrap_or_default();
-                    let rows = oh.wrapping_mul(CLASSES).max(1);
+                    let apart = oh.wrapping_mul(CLASSES).max(1);
                     if CLASSES > 1 && kernel_rows.rows().is_empty() {
                         // Between the windows, with a stride larger than the kernel.
-                        for to in cells.chunks_mut(rows).take(count) {
+                        for to in cells.chunks_mut(apart).take(count) {
                             to.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
                         }
                         continue;
@@ -107,7 +107,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                         let aside = aside.as_flattened_mut();
                         sum(isa, data, plane_start, &classes, block, vectors, aside);
                         let made = aside.chunks_exact(width.wrapping_mul(CLASSES).max(1));
-                        for (to, from) in cells.chunks_mut(rows).take(count).zip(made) {
+                        for (to, from) in cells.chunks_mut(apart).take(count).zip(made) {
                             bits::copy(from, to.get_mut(..g.w).unwrap_or_default());
                         }
                     }

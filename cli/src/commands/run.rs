@@ -78,13 +78,10 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
             let done = compute(&plan, args.level, &busy, &inputs, &mut outputs, &mut workspace);
             done.map_err(Error::from)
         };
-        match args.time {
-            Some(calls) => Some(time(calls.get(), call)?),
-            None => {
-                call()?;
-                None
-            }
-        }
+        busy.awake(|| match args.time {
+            Some(calls) => time(calls.get(), call).map(Some),
+            None => call().map(|()| None),
+        })?
     };
 
     if let Some(output) = output {

@@ -172,7 +172,7 @@ fn unstage<S: Isa, T: Element>(isa: S, unstage: Unstage<'_, T>) {
         let from = rest.start.wrapping_sub(first).wrapping_mul(pitch);
         rest.start = rest.start.wrapping_add(count.max(1));
         let whole = if planes.column == 1 { count.wrapping_sub(count % lanes) } else { 0 };
-        for c in (0..channels.end).step_by(lanes) {
+        for c in (channels.start.wrapping_sub(channels.start % lanes)..channels.end).step_by(lanes) {
             // In front of the first channel there may be nothing; a lone one may be any distance from the next.
             let start = to.wrapping_add(c.max(channels.start).wrapping_mul(planes.channel));
             let mut rest = planes.data.get_mut(start..).unwrap_or(&mut []);

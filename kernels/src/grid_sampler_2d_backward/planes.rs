@@ -115,16 +115,19 @@ impl<T: Element> Planes<&mut [T]> {
         if !VECTORS {
             return self.one_by_one(channels, positions, Some(value));
         }
-        for c in 0..channels {
+        // Channels side by side, without gaps, are one row of so many times the values.
+        let packed = self.channel == 1 && self.column == channels;
+        let (rows, values, step) = if packed { (1, channels, 1) } else { (channels, 1, self.column.max(1)) };
+        for c in 0..rows {
             let mut rest = positions.clone();
             while !rest.is_empty() {
                 let (offset, count) = self.run(&rest, usize::MAX);
                 rest.start = rest.start.wrapping_add(count.max(1));
                 let to = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
-                if self.column == 1 {
-                    to.get_mut(..count).unwrap_or(&mut []).fill(value);
+                if step == 1 {
+                    to.get_mut(..count.wrapping_mul(values)).unwrap_or(&mut []).fill(value);
                 } else {
-                    to.iter_mut().step_by(self.column.max(1)).take(count).for_each(|to| *to = value);
+                    to.iter_mut().step_by(step).take(count).for_each(|to| *to = value);
                 }
             }
         }

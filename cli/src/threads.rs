@@ -54,6 +54,8 @@ impl Threads {
 }
 
 impl Parallel for Threads {
+    // A function by itself: what may panic here is not to be found in a kernel's, which are proven to call no panic.
+    #[inline(never)]
     fn for_each<I, F>(&self, items: I, work: F)
     where
         I: Iterator + Send,

@@ -3,20 +3,14 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use ubtile_kernels::Parallel;
 use ubtile_tiling::Problem;
 
-/// One for each core; none where the system refuses.
-static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-
-/// Held while threads are kept awake: by two callers at once, they might wait for each other.
-static AWAKE: Mutex<()> = Mutex::new(());
-
-/// Up to so many threads; each takes the next share when it is done with one.
+/// How many threads work on a problem.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threads(pub(crate) NonZeroUsize);
 
@@ -31,29 +25,29 @@ impl Threads {
         Self(self.0.min(problem.worthwhile_threads()))
     }
 
-    /// Does work that has phases in it on one of the threads. The others stay awake until it is done.
-    pub(crate) fn awake<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
-        if self.0.get() == 1 || rayon::current_thread_index().is_some() {
-            return work();
-        }
-        let Some(pool) = POOL.get_or_init(|| ThreadPoolBuilder::new().build().ok()) else { return work() };
-        let _one = AWAKE.lock().unwrap_or_else(PoisonError::into_inner);
-        let (done, woken) = (&AtomicBool::new(false), &AtomicUsize::new(1));
-        pool.scope(|scope| {
-            let own = rayon::current_thread_index();
-            scope.spawn_broadcast(move |_, context| {
-                let other = Some(context.index()) != own && woken.fetch_add(1, Ordering::Relaxed) < self.0.get();
-                if other {
-                    help_until(|| done.load(Ordering::Acquire));
-                }
-            });
+    /// Does work with a team of so many threads, but no more than this machine offers. None of them sleeps before it is done.
+    pub(crate) fn awake<R>(self, work: impl FnOnce(&Team) -> R) -> R {
+        let others = self.0.min(Self::available().0).get().saturating_sub(1);
+        let pool = (others > 0).then(|| ThreadPoolBuilder::new().num_threads(others).build().ok());
+        // Where the system refuses threads, the caller's does all the work.
+        let team = Team { others: pool.flatten() };
+        let Some(pool) = &team.others else { return work(&team) };
+        let done = &AtomicBool::new(false);
+        pool.in_place_scope(|scope| {
+            scope.spawn_broadcast(move |_, _| help_until(|| done.load(Ordering::Acquire)));
             let _done = Finally(|| done.store(true, Ordering::Release));
-            work()
+            work(&team)
         })
     }
 }
 
-impl Parallel for Threads {
+/// The caller's thread and others, if any; each takes the next share when it is done with one.
+#[derive(Debug)]
+pub(crate) struct Team {
+    others: Option<ThreadPool>,
+}
+
+impl Parallel for Team {
     // A function by itself: what may panic here is not to be found in a kernel's, which are proven to call no panic.
     #[inline(never)]
     fn for_each<I, F>(&self, items: I, work: F)
@@ -62,35 +56,31 @@ impl Parallel for Threads {
         I::Item: Send,
         F: Fn(I::Item) + Sync,
     {
-        let count = self.0.get().min(items.size_hint().1.unwrap_or(usize::MAX));
-        if count < 2 {
-            return items.for_each(work);
-        }
-        let work = &work;
-        self.awake(|| {
-            if rayon::current_thread_index().is_none() {
-                // There is no other thread.
-                return items.for_each(work);
+        let Some(pool) = &self.others else { return items.for_each(work) };
+        let others =
+            items.size_hint().1.map_or(usize::MAX, |most| most.saturating_sub(1)).min(pool.current_num_threads());
+        let (items, busy) = (Mutex::new(items), AtomicUsize::new(others));
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let drain = || {
+            // `next` has released the lock when `work` begins.
+            while let Some(item) = next() {
+                work(item);
             }
-            let (items, busy) = (Mutex::new(items), AtomicUsize::new(count));
-            let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let drain = || {
-                let _done = Finally(|| _ = busy.fetch_sub(1, Ordering::Release));
-                // `next` has released the lock when `work` begins.
-                while let Some(item) = next() {
-                    work(item);
-                }
-            };
-            rayon::in_place_scope(|scope| {
-                (1..count).for_each(|_| scope.spawn(|_| drain()));
-                drain();
-                help_until(|| busy.load(Ordering::Acquire) == 0);
-            });
+        };
+        pool.in_place_scope(|scope| {
+            for _ in 0..others {
+                scope.spawn(|_| {
+                    let _done = Finally(|| _ = busy.fetch_sub(1, Ordering::Release));
+                    drain();
+                });
+            }
+            drain();
+            help_until(|| busy.load(Ordering::Acquire) == 0);
         });
     }
 }
 
-/// Does what there is to do until something holds, and does not fall asleep.
+/// Does what a pool has to do, on one of its threads, until something holds. Does not fall asleep.
 fn help_until(holds: impl Fn() -> bool) {
     while !holds() {
         if rayon::yield_now() != Some(Yield::Executed) {
@@ -114,48 +104,34 @@ mod tests {
 
     use super::*;
 
-    fn threads(count: usize) -> Threads {
-        Threads(NonZeroUsize::new(count).unwrap())
-    }
-
     /// How often each of the shares of a phase has run.
-    fn runs(threads: Threads, shares: usize) -> Vec<usize> {
+    fn runs(team: &Team, shares: usize) -> Vec<usize> {
         let counts: Vec<_> = (0..shares).map(|_| AtomicUsize::new(0)).collect();
-        threads.for_each(counts.iter(), |count| {
+        team.for_each(counts.iter(), |count| {
             count.fetch_add(1, Ordering::Relaxed);
         });
         counts.into_iter().map(AtomicUsize::into_inner).collect()
     }
 
     #[test]
-    fn every_share_runs_once() {
-        for count in 1..5 {
-            for shares in 0..9 {
-                assert_eq!(runs(threads(count), shares), vec![1; shares]);
-            }
+    fn every_share_of_every_phase_runs_once() {
+        for threads in 1..5 {
+            let phases = [0, 1, 2, 3, 8, 1, 0];
+            let done =
+                Threads(NonZeroUsize::new(threads).unwrap()).awake(|team| phases.map(|shares| runs(team, shares)));
+            assert_eq!(done, phases.map(|shares| vec![1; shares]));
         }
     }
 
     #[test]
-    fn every_share_of_all_phases_of_several_callers_runs_once() {
-        thread::scope(|scope| {
-            for count in 1..5 {
-                scope.spawn(move || {
-                    let phases = threads(count).awake(|| [0, 1, 2, 9].map(|shares| runs(threads(count), shares)));
-                    assert_eq!(phases, [0, 1, 2, 9].map(|shares| vec![1; shares]));
-                });
+    fn a_panic_reaches_the_caller_and_the_team_goes_on() {
+        Threads::available().awake(|team| {
+            for panicking in 0..4 {
+                let shares = AssertUnwindSafe(|| team.for_each(0..4, |share| assert_ne!(share, panicking)));
+                assert!(catch_unwind(shares).is_err());
+                assert_eq!(runs(team, 4), [1; 4]);
             }
         });
-    }
-
-    #[test]
-    fn a_panic_reaches_the_caller_and_the_threads_serve_the_next_one() {
-        for panicking in 0..4 {
-            let panics = catch_unwind(|| threads(3).for_each(0..4, |share| assert_ne!(share, panicking)));
-            assert!(panics.is_err());
-            let panics = catch_unwind(AssertUnwindSafe(|| threads(3).awake(|| panic!("between phases"))));
-            assert!(panics.is_err());
-            assert_eq!(runs(threads(3), 4), [1; 4]);
-        }
+        assert!(catch_unwind(|| Threads::available().awake(|_| panic!("between phases"))).is_err());
     }
 }

@@ -74,13 +74,13 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let time_ms = {
         let _progress = Progress::new(format!("computing {operator}"));
         let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
-        let mut call = || {
-            let done = compute(&plan, args.level, &busy, &inputs, &mut outputs, &mut workspace);
-            done.map_err(Error::from)
-        };
-        busy.awake(|| match args.time {
-            Some(calls) => time(calls.get(), call).map(Some),
-            None => call().map(|()| None),
+        busy.awake(|team| {
+            let mut call =
+                || compute(&plan, args.level, team, &inputs, &mut outputs, &mut workspace).map_err(Error::from);
+            match args.time {
+                Some(calls) => time(calls.get(), call).map(Some),
+                None => call().map(|()| None),
+            }
         })?
     };
 

@@ -40,14 +40,23 @@ pub enum Layout {
     Transposed,
     /// All images are the same one; for inputs only.
     Repeated,
+    /// Everything along the second dimension is the same; for inputs only.
+    Expanded,
 }
 
 impl Layout {
     /// Layouts that an output can have.
     pub const OUTPUT: [Self; 5] = [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed];
     /// Layouts that an input can have.
-    pub const INPUT: [Self; 6] =
-        [Self::Contiguous, Self::Pitched, Self::Spread, Self::ChannelsLast, Self::Transposed, Self::Repeated];
+    pub const INPUT: [Self; 7] = [
+        Self::Contiguous,
+        Self::Pitched,
+        Self::Spread,
+        Self::ChannelsLast,
+        Self::Transposed,
+        Self::Repeated,
+        Self::Expanded,
+    ];
 
     /// A tensor of that layout.
     ///
@@ -69,8 +78,13 @@ impl Layout {
             strides[dim] = step;
             step = step * shape[dim].max(1) + if self == Self::Pitched { 3 } else { 0 };
         }
-        if self == Self::Repeated {
-            strides[0] = 0;
+        let same = match self {
+            Self::Repeated => strides.first_mut(),
+            Self::Expanded => strides.get_mut(1),
+            _ => None,
+        };
+        if let Some(same) = same {
+            *same = 0;
         }
         TensorDesc::strided(dtype, shape, &strides).expect("the rank is legal")
     }
@@ -101,6 +115,9 @@ mod tests {
         assert_eq!(strides(Layout::ChannelsLast), [60, 1, 15, 3]);
         assert_eq!(strides(Layout::Transposed), [60, 20, 1, 4]);
         assert_eq!(strides(Layout::Repeated), [0, 20, 5, 1]);
+        assert_eq!(strides(Layout::Expanded), [60, 0, 5, 1]);
+        let row = Layout::Expanded.desc(Dtype::F32, &[7]);
+        assert_eq!(row.strides.as_slice(), [1]);
     }
 
     #[test]

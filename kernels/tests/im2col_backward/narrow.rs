@@ -84,3 +84,30 @@ fn tall_planes() {
         }
     }
 }
+
+/// Taps that lie closer together in memory than a row of windows is long, as those of an expanded tensor do: with a padding their
+/// windows begin in front of the data.
+#[test]
+fn taps_that_are_the_same() {
+    let rng = &mut Rng::new(17);
+    for (w, dtype) in [3, 8, 13, 24, 33].into_iter().flat_map(|w| DTYPES.map(|dtype| (w, dtype))) {
+        for (k, s, d, p) in [(3, 1, 1, 1), (2, 1, 4, 2), (3, 2, 1, 1), (3, 2, 2, 2), (3, 3, 3, 2), (5, 3, 1, 2)] {
+            for h in [1, 4, 9] {
+                let shape = Im2col {
+                    dtype,
+                    out_dtype: dtype,
+                    n: 2,
+                    c: 2,
+                    h,
+                    w,
+                    inputs: Layout::Expanded,
+                    ..Default::default()
+                };
+                let spec = Im2col { kernel: [k; 2], stride: [s; 2], dilation: [d; 2], padding: [p; 2], ..shape };
+                if exists(&spec) {
+                    check_plans(&spec, Fill::Uniform, &[(1, None), (3, None)], rng);
+                }
+            }
+        }
+    }
+}

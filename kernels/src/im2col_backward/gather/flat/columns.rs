@@ -150,13 +150,15 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     }
 }
 
-/// Copies the elements from `data[at]` on; what has none stays as it is. Where a tap reaches cells it begins inside of the data, as
-/// what is in front of its windows are those of other taps; any other may begin anywhere, even in front of the data, but all of its
-/// lanes are masked.
+/// Copies the elements from `data[at]` on, which wraps in front of the data; what has none stays as it is. Windows may begin in front of
+/// the data and have cells in it: with a padding, where taps lie closer together in memory than a row of windows is long, as those
+/// of an expanded tensor do.
 #[cold]
 #[inline(never)]
 fn copy_what_is_there<T: Copy>(data: &[T], at: usize, to: &mut [T]) {
-    for (to, from) in to.iter_mut().zip(data.get(at..).unwrap_or(&[])) {
+    let in_front = if at.cast_signed() < 0 { at.wrapping_neg() } else { 0 };
+    let there = data.get(at.wrapping_add(in_front)..).unwrap_or(&[]);
+    for (to, from) in to.get_mut(in_front..).unwrap_or_default().iter_mut().zip(there) {
         *to = *from;
     }
 }

@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use scopeguard::defer;
 use ubtile_kernels::Parallel;
-use ubtile_tiling::Problem;
+use ubtile_tiling::{Problem, TilingPlan};
 
 /// How many threads work on a problem.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,11 @@ impl Threads {
         Self(self.0.min(problem.worthwhile_threads()))
     }
 
+    /// As many of them as have a share in some phase of a plan.
+    pub(crate) fn sharing(self, plan: &TilingPlan) -> Self {
+        Self(self.0.min(NonZeroUsize::new(plan.block_dim()).unwrap_or(NonZeroUsize::MIN)))
+    }
+
     /// Does work with a team of so many threads, but no more than this machine offers. None of them sleeps before it is done.
     pub(crate) fn awake<R>(self, work: impl FnOnce(&Team) -> R) -> R {
         let others = self.0.min(Self::available().0).get().saturating_sub(1);
@@ -35,7 +41,7 @@ impl Threads {
         let done = &AtomicBool::new(false);
         pool.in_place_scope(|scope| {
             scope.spawn_broadcast(move |_, _| help_until(|| done.load(Ordering::Acquire)));
-            let _done = Finally(|| done.store(true, Ordering::Release));
+            defer!(done.store(true, Ordering::Release));
             work(&team)
         })
     }
@@ -70,7 +76,7 @@ impl Parallel for Team {
         pool.in_place_scope(|scope| {
             for _ in 0..others {
                 scope.spawn(|_| {
-                    let _done = Finally(|| _ = busy.fetch_sub(1, Ordering::Release));
+                    defer!(_ = busy.fetch_sub(1, Ordering::Release));
                     drain();
                 });
             }
@@ -80,21 +86,12 @@ impl Parallel for Team {
     }
 }
 
-/// Does what a pool has to do, on one of its threads, until something holds. Does not fall asleep.
+/// Waits until something holds and does not fall asleep. A thread of a pool does meanwhile what that has to do.
 fn help_until(holds: impl Fn() -> bool) {
     while !holds() {
         if rayon::yield_now() != Some(Yield::Executed) {
             thread::yield_now();
         }
-    }
-}
-
-/// Calls something when it is dropped, so also behind a panic.
-struct Finally<F: Fn()>(F);
-
-impl<F: Fn()> Drop for Finally<F> {
-    fn drop(&mut self) {
-        self.0();
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     let time_ms = {
         let _progress = Progress::new(format!("computing {operator}"));
         let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
-        busy.awake(|team| {
+        busy.sharing(&plan).awake(|team| {
             let mut call =
                 || compute(&plan, args.level, team, &inputs, &mut outputs, &mut workspace).map_err(Error::from);
             match args.time {

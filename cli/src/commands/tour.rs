@@ -92,7 +92,7 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
         .filter_map(|slot| Some((*slot, inputs.iter().find(|(tensor, _)| *tensor == slot.tensor)?.1.bytes())))
         .collect();
     let mut outputs: Vec<_> = results.iter_mut().map(|(slot, data)| (*slot, data.bytes_mut())).collect();
-    let time_ms = threads.awake(|team| {
+    let time_ms = threads.sharing(&plan).awake(|team| {
         (0..CALLS).try_fold(f64::INFINITY, |fastest, _| {
             let start = Instant::now();
             compute(&plan, level, team, &inputs, &mut outputs, &mut workspace)?;

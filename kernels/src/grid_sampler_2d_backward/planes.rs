@@ -115,19 +115,32 @@ impl<T: Element> Planes<&mut [T]> {
         if !VECTORS {
             return self.one_by_one(channels, positions, Some(value));
         }
+        self.for_each_run(
+            channels,
+            positions,
+            #[inline(always)]
+            |run, step| match step {
+                1 => run.fill(value),
+                _ => run.iter_mut().step_by(step).for_each(|to| *to = value),
+            },
+        );
+    }
+
+    /// Calls `each` with runs of elements, the first of every so many of which is one of `positions` of the first `channels`.
+    #[inline(always)]
+    fn for_each_run(&mut self, channels: usize, positions: Range<usize>, mut each: impl FnMut(&mut [T], usize)) {
         // Channels side by side, without gaps, are one row of so many times the values.
-        let packed = self.channel == 1 && self.column == channels;
+        let packed = channels > 1 && self.channel == 1 && self.column == channels;
         let (rows, values, step) = if packed { (1, channels, 1) } else { (channels, 1, self.column.max(1)) };
         for c in 0..rows {
             let mut rest = positions.clone();
             while !rest.is_empty() {
                 let (offset, count) = self.run(&rest, usize::MAX);
                 rest.start = rest.start.wrapping_add(count.max(1));
-                let to = self.data.get_mut(offset.wrapping_add(c.wrapping_mul(self.channel))..).unwrap_or(&mut []);
-                if step == 1 {
-                    to.get_mut(..count.wrapping_mul(values)).unwrap_or(&mut []).fill(value);
-                } else {
-                    to.iter_mut().step_by(step).take(count).for_each(|to| *to = value);
+                let from = offset.wrapping_add(c.wrapping_mul(self.channel));
+                let last = count.wrapping_mul(values).saturating_sub(1).wrapping_mul(step);
+                if let Some(run) = self.data.get_mut(from..from.wrapping_add(last).wrapping_add(1)) {
+                    each(run, step);
                 }
             }
         }
@@ -162,23 +175,14 @@ impl<T: Element> Kernel for Canonical<'_, T> {
         if !VECTORS {
             return planes.one_by_one(channels, positions, None);
         }
-        for c in 0..channels {
-            let mut rest = positions.clone();
-            while !rest.is_empty() {
-                let (offset, count) = planes.run(&rest, usize::MAX);
-                rest.start = rest.start.wrapping_add(count.max(1));
-                let values =
-                    planes.data.get_mut(offset.wrapping_add(c.wrapping_mul(planes.channel))..).unwrap_or(&mut []);
-                if planes.column == 1 {
-                    make_canonical(isa, values.get_mut(..count).unwrap_or(&mut []));
-                } else {
-                    for k in 0..count {
-                        if let Some(value) = values.get_mut(k.wrapping_mul(planes.column)) {
-                            *value = T::narrow(value.widen());
-                        }
-                    }
-                }
-            }
-        }
+        planes.for_each_run(
+            channels,
+            positions,
+            #[inline(always)]
+            |run, step| match step {
+                1 => make_canonical(isa, run),
+                _ => run.iter_mut().step_by(step).for_each(|value| *value = T::narrow(value.widen())),
+            },
+        );
     }
 }

@@ -282,7 +282,7 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
     }
     match plan.route() {
         Route::Zero | Route::Direct(_) => Ok(()),
-        Route::PointLanes | Route::PointBands | Route::Images | Route::Blocks | Route::Bands => {
+        Route::PointLanes | Route::PointBands | Route::Images | Route::Blocks | Route::Channels | Route::Bands => {
             Feature::ChannelsLast.need(operator)
         }
     }

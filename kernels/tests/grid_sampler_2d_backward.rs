@@ -254,7 +254,7 @@ fn follow(spec: &GridSampler, fill: Fill, rng: &mut Rng) {
 #[test]
 fn layouts_and_masks() {
     let rng = &mut Rng::new(4);
-    for row in pairwise(&[5, 4, 3, 18, 4, 3]) {
+    for row in pairwise(&[Layout::INPUT.len(), 4, 3, 18, 4, 3]) {
         let mode = GridSampler::modes().nth(row[3]).unwrap();
         let spec = GridSampler {
             c: [2, 5, 66][row[5]],
@@ -281,6 +281,8 @@ fn every_route_is_reached() {
     assert!(few.contains(&Route::PointLanes) && few.contains(&Route::PointBands), "{few:?}");
     let more = routes(GridSampler { n: 1, c: 5, hi: 32, ..Default::default() });
     assert!(more.contains(&Route::Images) && more.contains(&Route::Bands), "{more:?}");
+    let two = routes(GridSampler { n: 1, c: 17, hi: 32, ..Default::default() });
+    assert!(two.contains(&Route::Images) && two.contains(&Route::Channels), "{two:?}");
     let many = routes(GridSampler { n: 1, c: 130, ..Default::default() });
     assert!(many.contains(&Route::Images) && many.contains(&Route::Blocks), "{many:?}");
     let passes = |limit| {
@@ -294,6 +296,41 @@ fn every_route_is_reached() {
     assert_eq!(passes(63 + 1440 + 64), (true, 2));
     assert_eq!(passes(63 + 384), (true, 10));
     assert_eq!(passes(0), (true, 18));
+}
+
+/// As many whole images for each share, and parts of those that are left over.
+#[test]
+fn images_left_over() {
+    let rng = &mut Rng::new(24);
+    let layouts = [
+        (Layout::Contiguous, Layout::Contiguous),
+        (Layout::Spread, Layout::Pitched),
+        (Layout::Transposed, Layout::Spread),
+    ];
+    for (i, (n, cores)) in [(3_usize, 2_usize), (5, 4), (11, 8)].into_iter().enumerate() {
+        for (j, (dtype, c)) in
+            [(Dtype::F32, 1), (Dtype::F64, 2), (Dtype::Bf16, 3), (Dtype::F16, 5), (Dtype::F32, 9), (Dtype::F32, 20)]
+                .into_iter()
+                .enumerate()
+        {
+            for interpolation in [Interpolation::Bilinear, Interpolation::Nearest] {
+                // Images that are large enough.
+                let wi = (cores / (n % cores) * 128 * 1024).div_ceil(2 * c * 40);
+                let (inputs, outputs) = layouts[(i + j) % 3];
+                let size = GridSampler { dtype, n, c, hi: 40, wi, ho: 9, wo: 8, ..Default::default() };
+                let spec = GridSampler { inputs, outputs, interpolation, ..size };
+                let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                // Shares may have channels of an image whose points add to the nearest pixels, which are fewer.
+                if interpolation == Interpolation::Bilinear || c >= cores {
+                    assert_eq!((plan.block_dim(), plan.whole_images()), (cores, n / cores * cores), "{plan:?}");
+                }
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, 2, &tensors, &want);
+                }
+            }
+        }
+    }
 }
 
 /// Bicubic points beside the image, in rows of which it has the first, have no gradient, not even of an infinite `grad_output`.

@@ -22,7 +22,8 @@ fn planned(spec: &GridSampler, target: &TargetSpec) -> Plan {
 fn images() -> impl Strategy<Value = GridSampler> {
     let modes = select(GridSampler::modes().collect::<Vec<_>>());
     let channels = prop_oneof![3 => 1..9usize, 1 => 62..67usize, 1 => Just(130)];
-    let sizes = (1..4usize, channels, 1..40usize, 1..40usize, 1..20usize, 1..20usize);
+    let widths = prop_oneof![4 => 1..40usize, 1 => 1000..9000usize];
+    let sizes = (1..8usize, channels, 1..40usize, widths, 1..20usize, 1..20usize);
     let masks = select(&[[true, true], [true, false], [false, true]]);
     let layouts = (select(&Layout::INPUT), select(&Layout::OUTPUT));
     let dtypes = select(&[Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64]);
@@ -55,7 +56,7 @@ fn aligned(bytes: usize) -> usize {
 }
 
 /// What a share keeps: the staged image, its gradient's sums, a chunk of 64 points, the sums over blocks; 0 for what it does not.
-fn kept(plan: &Plan) -> [usize; 4] {
+fn kept(plan: &Plan, route: Route) -> [usize; 4] {
     let (p, size) = (plan.problem(), plan.sums_dtype().size());
     let reads = p.want_grid_grad && p.interpolation != Interpolation::Nearest;
     let adds = p.want_input_grad;
@@ -63,7 +64,7 @@ fn kept(plan: &Plan) -> [usize; 4] {
     let gaps = |[_, _, row, column]: [usize; 4]| column != 1 || row != p.wi;
     let when = |needed: bool, bytes: usize| if needed { bytes } else { 0 };
     let halves = p.dtype.size() == 2;
-    match plan.route() {
+    match route {
         Route::Zero => [0; 4],
         // A few sums fit the stack.
         Route::Direct(window) => [0, when(adds && halves && window.sums() > 64, window.sums() * size), 0, 0],
@@ -75,8 +76,14 @@ fn kept(plan: &Plan) -> [usize; 4] {
         }
         Route::Images | Route::Blocks => {
             let image = staged(plan.pixels());
-            let totals = plan.route() == Route::Images && p.c > 64 && reads;
+            let totals = route == Route::Images && p.c > 64 && reads;
             [when(reads, image), when(adds, image), staged(64), when(totals, plan.points() * 2 * size)]
+        }
+        Route::Channels => {
+            // The parts of an image differ by a vector of eight channels at most.
+            let parts = plan.phases().last().unwrap().shares / (p.n - plan.whole_images());
+            let channels = p.c.div_ceil(8).div_ceil(parts) * 8;
+            [0, plan.pixels() * channels * size, staged(64), 0]
         }
         Route::Bands => [0, 0, staged(64), 0],
         Route::PointBands => [0; 4],
@@ -92,31 +99,41 @@ proptest! {
         let p = plan.problem();
         let few = p.c.min(64);
         prop_assert_eq!(plan.pitch(), if few <= 4 { 4 } else { few.next_multiple_of(8) });
-        let (scratch, kept) = (plan.scratch(), kept(&plan));
-        let parts = [&scratch.input, &scratch.input_grad, &scratch.tile, &scratch.totals];
-        let mut end = 0;
-        for (i, (part, bytes)) in parts.into_iter().zip(kept).enumerate() {
-            prop_assert_eq!(part.start, end);
-            if i == 0 && bytes >= PAGES && kept[1] > 0 && plan.route() != Route::PointLanes {
-                prop_assert!(part.len() >= bytes && part.len() < bytes + 2 * PAGE, "{bytes} bytes in {part:?}");
-                prop_assert_eq!(part.len() % PAGE, PAGE / 2);
-            } else {
-                prop_assert_eq!(part.len(), aligned(bytes));
+        // Whole images are computed otherwise than those that are cut.
+        let whole_route = match plan.route() {
+            Route::Channels | Route::Bands if plan.whole_images() > 0 => Route::Images,
+            Route::PointBands if plan.whole_images() > 0 => Route::PointLanes,
+            route => route,
+        };
+        for (scratch, route) in [(plan.scratch(), whole_route), (plan.part_scratch(), plan.route())] {
+            let kept = kept(&plan, route);
+            let parts = [&scratch.input, &scratch.input_grad, &scratch.tile, &scratch.totals];
+            let mut end = 0;
+            for (i, (part, bytes)) in parts.into_iter().zip(kept).enumerate() {
+                prop_assert_eq!(part.start, end);
+                if i == 0 && bytes >= PAGES && kept[1] > 0 && route != Route::PointLanes {
+                    prop_assert!(part.len() >= bytes && part.len() < bytes + 2 * PAGE, "{bytes} bytes in {part:?}");
+                    prop_assert_eq!(part.len() % PAGE, PAGE / 2);
+                } else {
+                    prop_assert_eq!(part.len(), aligned(bytes));
+                }
+                end = part.end;
             }
-            end = part.end;
+            prop_assert_eq!(scratch.bytes(), end);
         }
-        prop_assert_eq!(scratch.bytes(), end);
 
         let reads = plan.reads_input();
         prop_assert_eq!(reads, p.want_grid_grad && p.interpolation != Interpolation::Nearest);
         let size = plan.sums_dtype().size();
-        let image = p.n * plan.pixels() * plan.pitch() * size;
+        let cut = p.n - plan.whole_images();
+        let image = cut * plan.pixels() * plan.pitch() * size;
         let regions: Vec<_> = match plan.route() {
             Route::Blocks if reads => vec![("partial_grid_grad", p.n * p.c.div_ceil(64) * plan.points() * 2 * size)],
             Route::Bands => {
                 let both = [("input_staged", reads), ("input_grad_staged", p.want_input_grad)];
                 both.into_iter().filter(|&(_, needed)| needed).map(|(name, _)| (name, image)).collect()
             }
+            Route::Channels if reads => vec![("input_staged", image)],
             Route::PointBands => {
                 // Rows of several channels do not lie side by side, nor do they where planes have gaps.
                 let gaps = |[_, _, row, column]: [usize; 4]| column != 1 || row != p.wi;
@@ -125,13 +142,15 @@ proptest! {
                 let sums = p.c > 1 || p.dtype.size() == 2 || gaps(p.input_grad_strides);
                 prop_assert_eq!(sums, plan.stages_bands());
                 let both = [("input_staged", input), ("input_grad_staged", sums)];
-                let planes = p.n * p.c * plan.pixels() * size;
+                let planes = cut * p.c * plan.pixels() * size;
                 both.into_iter().filter(|&(_, needed)| needed).map(|(name, _)| (name, planes)).collect()
             }
             _ => Vec::new(),
         };
         let copies = plan.stagings().map(|staging| (staging.region.name, staging.region.bytes));
-        let scratch = (end > 0).then_some(("scratch", end * plan.block_dim()));
+        let part = (plan.whole_images() > 0).then_some(("part_scratch", plan.part_scratch().bytes()));
+        let scratch = [("scratch", plan.scratch().bytes())].into_iter().chain(part).filter(|(_, bytes)| *bytes > 0);
+        let scratch = scratch.map(|(name, bytes)| (name, bytes * plan.block_dim()));
         let wanted: Vec<_> = copies.chain(scratch).chain(regions).collect();
         let got = plan.workspace().regions();
         prop_assert_eq!(got.iter().map(|r| r.name).collect::<Vec<_>>(), wanted.iter().map(|r| r.0).collect::<Vec<_>>());
@@ -237,6 +256,64 @@ proptest! {
         prop_assert!(most - least <= 2 * c, "{times:?}");
     }
 
+    /// Images that are left over, where each core has as many whole ones, are cut as they are where there are fewer than cores.
+    #[test]
+    fn images_left_over_are_cut(
+        (n, c, cores) in (1..40usize, prop_oneof![1..6usize, 62..67usize, Just(130)], 1..20usize),
+        (wi, adds) in (prop_oneof![2..100usize, 1000..20_000usize], any::<bool>()),
+    ) {
+        let size = GridSampler { n, c, hi: 200, wi, ho: 20, wo: 20, output_mask: [adds, true], ..Default::default() };
+        let plan = planned(&size, &TargetSpec::host(cores));
+        let left = n % cores;
+        let pays = n > cores && left > 0 && n / cores < 4;
+        // Of few channels without sums of `input_grad`, one share makes its part of the points.
+        prop_assert_eq!(plan.block_dim(), if n > cores { cores } else { plan.block_dim() });
+        if c > 64 {
+            prop_assert_eq!(plan.route() == Route::Blocks, pays || n < cores, "{:?}", plan);
+            prop_assert_eq!(plan.whole_images(), 0);
+            return Ok(());
+        }
+        let elements = 400 * (c + 4) + 2 * 200 * wi * c;
+        let cuts = pays && 2 * left <= cores && elements >= (cores / left) << 17;
+        prop_assert_eq!(plan.whole_images(), if cuts { n - left } else { 0 });
+        if !cuts {
+            return Ok(());
+        }
+        let names: Vec<_> = plan.phases().map(|phase| (phase.name, phase.shares)).collect();
+        prop_assert_eq!(names[0], ("images", cores));
+        let (compute, _) = names.iter().enumerate().find(|(_, phase)| phase.0 == "compute").unwrap();
+        let parts = cores / left;
+        for share in 0..cores {
+            let whole = n / cores * share..n / cores * (share + 1);
+            match plan.work(0, share) {
+                Work::Images { images } => prop_assert_eq!(images, whole),
+                Work::PointLanes { images, channels, points } => {
+                    prop_assert_eq!((images, channels, points), (whole, 0..c, 0..400));
+                }
+                work => panic!("{work:?}"),
+            }
+            let (image, of_image) = (n - left + share / parts, share % parts);
+            match plan.work(compute, share) {
+                // The images cannot be cut into as many parts.
+                Work::Nothing => prop_assert!(share / parts >= left && share >= names[compute].1),
+                Work::Band { image: cut, rows, .. } => {
+                    prop_assert_eq!(cut, image);
+                    prop_assert!(rows.len() == 200 / parts || rows.len() == 200 / parts + 1, "{:?}", rows);
+                }
+                Work::PointLanes { images, .. } => {
+                    prop_assert_eq!(images, image..image + 1);
+                    prop_assert!(!adds && of_image < parts);
+                }
+                Work::Channels { image: cut, channels, points } => {
+                    prop_assert_eq!(cut, image);
+                    prop_assert!(c > 4 && adds && !channels.is_empty() && points.end <= 400);
+                    prop_assert!(channels.start % 8 == 0 && (channels.end % 8 == 0 || channels.end == c));
+                }
+                work => panic!("{work:?}"),
+            }
+        }
+    }
+
     /// Cuts between images are those of both outputs at once, where copies take whole blocks.
     #[test]
     fn images_are_cut_where_blocks_of_both_outputs_begin(
@@ -311,7 +388,8 @@ fn routes_by_size() {
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..doubles }, 1), beyond, "{c}");
     }
     assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
-    // Cores beyond the images: blocks of channels, or bands of eight rows; of few channels otherwise one and the gradient of the grid.
+    // Cores beyond the images: blocks of channels, two vectors of them, or bands of eight rows; of few channels otherwise one and the
+    // gradient of the grid.
     for (c, hi, cores, wanted, shares) in [
         (1, 40, 4, Route::PointBands, 4),
         (3, 40, 9, Route::PointBands, 5),
@@ -320,10 +398,13 @@ fn routes_by_size() {
         (3, 15, 9, Route::PointLanes, 4),
         (65, 5, 4, Route::Blocks, 2),
         (200, 5, 3, Route::Blocks, 3),
-        (64, 40, 4, Route::Bands, 4),
+        (64, 40, 4, Route::Channels, 4),
         (64, 40, 9, Route::Bands, 5),
-        (64, 16, 2, Route::Bands, 2),
-        (64, 15, 2, Route::Images, 1),
+        (64, 39, 5, Route::Channels, 4),
+        (17, 40, 2, Route::Channels, 2),
+        (16, 40, 2, Route::Bands, 2),
+        (16, 16, 2, Route::Bands, 2),
+        (16, 15, 2, Route::Images, 1),
     ] {
         let plan = planned(&GridSampler { c, hi, ..few }, &TargetSpec::host(cores));
         assert_eq!((plan.route(), plan.block_dim()), (wanted, shares), "{c} {hi} {cores}");

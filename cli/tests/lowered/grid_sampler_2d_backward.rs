@@ -95,3 +95,18 @@ fn images_that_the_memory_does_not_hold() {
         check(&problem, &at, kinds, rng.next_u64());
     }
 }
+
+/// As many whole images for each core, and parts of the last one: bands of its rows, or runs of its channels.
+#[test]
+fn images_left_over() {
+    let mut rng = Rng::new(46);
+    for (i, mode) in modes().into_iter().enumerate() {
+        let (c, hi, wi) = [(2, 64, 1024), (17, 61, 130)][i % 2];
+        let problem = of(GridSampler { dtype: DTYPES[i % 3], n: 3, c, hi, wi, ho: 5, wo: 13, ..mode });
+        let (plan, _) = lower(&problem, &At::cores(2)).unwrap();
+        let images = plan.phases().filter(|phase| phase.name == "images").count();
+        assert_eq!(images, 1, "{problem:?}");
+        let kinds = kinds(&mut rng);
+        check(&problem, &At::cores(2), kinds, rng.next_u64());
+    }
+}

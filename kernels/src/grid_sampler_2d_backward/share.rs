@@ -61,6 +61,7 @@ impl<T: Stored> Share<'_, T> {
                     self.block(block / blocks, block % blocks, Some(part));
                 }
             }
+            Work::Channels { image, channels, points } => self.channels(image, channels, points),
             Work::Combine { points } => self.combine(points),
             Work::Stage { pixels } => self.stage(pixels),
             Work::Pack { values } => self.pack(values),
@@ -213,6 +214,26 @@ impl<T: Stored> Share<'_, T> {
         }
     }
 
+    /// Some channels of `input_grad`, staged by themselves, and the gradients of some points.
+    fn channels(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
+        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
+        let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.part_scratch());
+        let mut scratch = Front::new(&mut *self.scratch);
+        let (sums, tile) = (cast_mut::<T::Acc>(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
+        let pitch = Plan::pitch_of(channels.len());
+        let sums = sums.get_mut(..pixels.wrapping_mul(pitch)).unwrap_or(&mut []);
+        sums.fill(T::Acc::default());
+        sources.channels_last(n, channels.clone(), pitch, &[]).run(0..plan.points(), tile, sums, None);
+        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+        let (channels, positions) = (0..channels.len(), 0..pixels);
+        dispatch(level, Unstage { staged: sums, pitch, planes, channels, positions });
+        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
+        let input = if plan.reads_input() { cast(self.read) } else { &[] };
+        let image = sources.channels_last(n, 0..p.c, plan.pitch(), input);
+        image.run(own, tile, &mut [], Some(&mut grid_grad));
+    }
+
     /// Some rows of `input_grad`, staged, and the gradients of some points.
     fn band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
         let plan = self.sources.plan;
@@ -240,7 +261,7 @@ impl<T: Stored> Share<'_, T> {
         let image = pixels.wrapping_mul(pitch);
         let all = cast::<T::Acc>(self.read);
         for (n, channels) in by_image(run, c) {
-            let start = n.wrapping_mul(image);
+            let start = n.wrapping_sub(plan.whole_images()).wrapping_mul(image);
             let staged = all.get(start..start.wrapping_add(image)).unwrap_or(&[]);
             let planes = self.input_grad(n, 0);
             dispatch(level, Unstage { staged, pitch, planes, channels, positions: 0..pixels });

@@ -91,8 +91,9 @@ impl<T: Stored> Share<'_, T> {
                 if run.is_empty() {
                     continue;
                 }
-                // In front lie whole images, the bands above, the channels before, and the rows above.
-                let above = n.wrapping_mul(p.hi).wrapping_add(band.start).wrapping_mul(p.c);
+                // In front lie images that are cut, the bands above, the channels before, and the rows above.
+                let above =
+                    n.wrapping_sub(plan.whole_images()).wrapping_mul(p.hi).wrapping_add(band.start).wrapping_mul(p.c);
                 let before = c.wrapping_mul(band.len()).wrapping_add(run.start.wrapping_sub(band.start));
                 let first = above.wrapping_add(before).wrapping_mul(p.wi);
                 let positions = run.start.wrapping_mul(p.wi)..run.end.wrapping_mul(p.wi);

@@ -37,9 +37,6 @@ struct Pixels {
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let shares = plan.block_dim();
-    let compute = plan.phases().position(|phase| phase.name == "compute").unwrap_or(0);
-    let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, compute, share)).unzip();
-
     let mut b = Builder::new(shares, room);
     let of = Problem::GridSampler2dBackward(*problem);
     let reads = [Tensor::GradOutput, Tensor::Input, Tensor::Grid].map(|t| tensor(&mut b, &of, t));
@@ -48,14 +45,22 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let mut output = |wanted, t| if wanted { tensor(&mut b, &of, t).map(Some) } else { Ok(None) };
     let input_grad = output(problem.want_input_grad, Tensor::InputGrad)?;
     let grid_grad = output(problem.want_grid_grad, Tensor::GridGrad)?;
-    if let Some(to) = grid_grad {
-        grid_grad::lower(&mut b, plan, &points, ([grad_output, input, grid], to))?;
-    }
-    if let Some(to) = input_grad {
-        if problem.want_grid_grad {
+    // Whole images of each core come before its part of one that is cut.
+    let computing = plan.phases().enumerate().filter(|(_, phase)| matches!(phase.name, "images" | "compute"));
+    for (number, (phase, _)) in computing.enumerate() {
+        let (pixels, points): (Vec<_>, Vec<_>) = (0..shares).map(|share| part(plan, phase, share)).unzip();
+        if number > 0 {
             b.begin_anew();
         }
-        input_grad::lower(&mut b, plan, &pixels, ([grad_output, grid], to))?;
+        if let Some(to) = grid_grad {
+            grid_grad::lower(&mut b, plan, &points, ([grad_output, input, grid], to))?;
+        }
+        if let Some(to) = input_grad {
+            if problem.want_grid_grad {
+                b.begin_anew();
+            }
+            input_grad::lower(&mut b, plan, &pixels, ([grad_output, grid], to))?;
+        }
     }
     Ok(b.finish())
 }
@@ -76,6 +81,11 @@ fn part(plan: &Plan, compute: usize, share: usize) -> (Pixels, Range<usize>) {
             let made = if whole { of_images(&images, points) } else { first + run.start..first + run.end };
             let made = if run.is_empty() { 0..0 } else { made };
             (Pixels { blocks: of_images(&images, blocks), channels, ..all }, made)
+        }
+        Work::Channels { image, channels, points: run } => {
+            let first = image * points;
+            let pixels = Pixels { blocks: of_images(&(image..image + 1), blocks), channels, ..all };
+            (pixels, first + run.start..first + run.end)
         }
         Work::Band { image, rows, points: run } => {
             let first = image * points;

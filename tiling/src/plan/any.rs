@@ -3,6 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
+use super::grid_sampler_2d_backward::BUSY;
 use super::{Choice, Phase, Price};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::{
@@ -103,7 +104,7 @@ impl Problem {
         let others = match self {
             Self::GridSampler2dBackward(p) => {
                 let elements = self.tensors().map(|slot| slot.span).fold(0, usize::saturating_add);
-                elements >> if p.interpolation == Interpolation::Bicubic { 15 } else { 17 }
+                elements / if p.interpolation == Interpolation::Bicubic { BUSY / 4 } else { BUSY }
             }
             _ => {
                 let bytes = self.tensors().map(|slot| slot.span.saturating_mul(slot.dtype.size()));

@@ -6,12 +6,14 @@
 //! F16 and BF16 need room in F32: with less than a whole image of it the grid is passed over several times.
 //!
 //! Shares are runs of images. Fewer images than cores are cut into blocks of 64 channels, whose parts of `grid_grad` a second
-//! phase adds; a single block, or few channels with points side by side, is cut into bands of rows of `input_grad` and as many
-//! runs of points of `grid_grad`.
+//! phase adds; a single block is cut into runs of channels of `input_grad` and runs of points of `grid_grad`, or it and few channels
+//! with points side by side into bands of rows of `input_grad` and as many runs of points. So are images that are left over where
+//! each core has as many whole ones, which come first.
 //!
 //! A `grad_output` or `input` whose columns lie far apart is copied without gaps first, in a phase of its own.
 
 mod copies;
+mod cut;
 mod layout;
 mod route;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use super::{Bound, Choice, Common, Phase, Price, one_more, split};
 use crate::grid_sampler_2d_backward::{Interpolation, Problem};
 use crate::{Dtype, Operator, PlanError, PlanOptions, TargetSpec, Workspace};
 
+pub(crate) use cut::BUSY;
 pub use layout::{Scratch, ShareWorkspace};
 use route::{HALVES, VECTOR_ROUTES, is_half};
 pub use route::{Route, Window};
@@ -45,6 +48,8 @@ pub struct Plan {
     common: Common,
     copies: Copies,
     route: Route,
+    /// Images that shares have parts of: all, or the last ones, or none.
+    cut: usize,
     /// Points of a tile.
     tile_points: usize,
 }
@@ -89,7 +94,7 @@ impl Tile {
 /// sizes overflow, [`PlanError::NotBuilt`] where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let common = Common::new(target, options)?;
-    let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, route: Route::Zero, tile_points: 1 };
+    let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, route: Route::Zero, cut: 0, tile_points: 1 };
     if problem.early_success().is_some() {
         return Ok(plan);
     }
@@ -121,9 +126,8 @@ impl Plan {
     pub const fn route(&self) -> Route {
         match self.route {
             // The compiler drops what only those do.
-            Route::PointLanes | Route::PointBands | Route::Images | Route::Blocks | Route::Bands if !VECTOR_ROUTES => {
-                Route::Zero
-            }
+            Route::PointLanes | Route::PointBands | Route::Images if !VECTOR_ROUTES => Route::Zero,
+            Route::Blocks | Route::Channels | Route::Bands if !VECTOR_ROUTES => Route::Zero,
             route => route,
         }
     }
@@ -159,20 +163,40 @@ impl Plan {
         copies.chain(self.route_phases())
     }
 
+    /// Images in front of those that shares have parts of. A phase of their own computes them.
+    #[must_use]
+    pub fn whole_images(&self) -> usize {
+        if self.splits_images() { self.problem.n.saturating_sub(self.cut) } else { 0 }
+    }
+
+    /// Whether a phase is that of the images in front of those that shares have parts of.
+    fn is_whole(&self, phase: usize) -> bool {
+        self.whole_images() > 0 && phase == self.copies.count()
+    }
+
     fn route_phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let shares = self.common.block_dim;
         let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
-        let names = match self.route() {
+        let [first, second, third] = match self.route() {
             Route::Zero => [Some("zero"), None, None],
             Route::Direct(_) | Route::PointLanes | Route::Images => [Some("compute"), None, None],
             Route::Blocks => [Some("compute"), grid_grad.then_some("combine"), None],
+            Route::Channels => [self.reads_input().then_some("stage"), Some("compute"), None],
             Route::Bands => [self.reads_input().then_some("stage"), Some("compute"), input_grad.then_some("unstage")],
             Route::PointBands => {
                 let stages = self.stages_input();
                 [stages.then_some("stage"), Some("compute"), self.stages_bands().then_some("unstage")]
             }
         };
-        names.into_iter().flatten().map(move |name| Phase { name, shares })
+        let whole = (self.whole_images() > 0).then_some("images");
+        let parts = match self.route() {
+            Route::Channels | Route::Bands | Route::PointBands | Route::PointLanes if self.splits_images() => {
+                self.cut.saturating_mul(self.shares_of_image().get())
+            }
+            _ => shares,
+        };
+        let names = [whole, first, second, third].into_iter().flatten();
+        names.map(move |name| Phase { name, shares: if name == "compute" { parts } else { shares } })
     }
 
     /// The tiles of a share, in order; none in phases that only move or add what is staged. In order, they compute what the plan
@@ -181,16 +205,18 @@ impl Plan {
         let p = &self.problem;
         let (per_image, points) = (self.blocks(), self.points());
         let first_block = |image: usize| image.saturating_mul(per_image.get());
+        // Tiles have all channels, so the parts of an image share `input_grad` by rows.
+        let rows_of_part = || {
+            let parts = if self.is_whole(phase) { NonZeroUsize::MIN } else { self.shares_of_image() };
+            split(p.hi, parts, share % parts)
+        };
         let (blocks, rows, own) = match self.work(phase, share) {
-            Work::PointLanes { images, points: own, .. } => {
-                // Tiles have all channels, so the parts of an image share `input_grad` by rows.
-                let parts = self.shares_of_image();
-                (images, split(p.hi, parts, share % parts), own)
-            }
+            Work::PointLanes { images, points: own, .. } => (images, rows_of_part(), own),
             Work::Direct { images } | Work::Images { images } => {
                 (first_block(images.start)..first_block(images.end), 0..p.hi, 0..points)
             }
             Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),
+            Work::Channels { image, points: own, .. } => (image..image.saturating_add(1), rows_of_part(), own),
             Work::Band { image, rows, points: own } => (image..image.saturating_add(1), rows, own),
             _ => (0..0, 0..0, 0..0),
         };
@@ -261,11 +287,6 @@ impl Plan {
     pub fn pixels(&self) -> usize {
         self.problem.hi.saturating_mul(self.problem.wi)
     }
-}
-
-/// Images to divide by.
-fn images_of(n: usize) -> NonZeroUsize {
-    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn ceil_div(n: usize, by: usize) -> usize {

@@ -124,9 +124,16 @@ impl Units {
 
     /// The units of share `i` of `shares`, whole grains.
     pub(crate) fn share(&self, shares: NonZeroUsize, i: usize) -> Range<usize> {
-        let (grain, count) = (self.grain(), self.count());
+        self.share_from(0, shares, i)
+    }
+
+    /// The same of the units from `first` on, where they may be cut.
+    pub(crate) fn share_from(&self, first: usize, shares: NonZeroUsize, i: usize) -> Range<usize> {
+        let (grain, count) = (self.grain(), self.count().saturating_sub(first));
         let runs = split(ceil_div(count / grain, self.together), shares, i);
-        let unit = |run: usize| run.saturating_mul(self.together.get()).saturating_mul(grain.get()).min(count);
+        let unit = |run: usize| {
+            first.saturating_add(run.saturating_mul(self.together.get()).saturating_mul(grain.get()).min(count))
+        };
         unit(runs.start)..unit(runs.end)
     }
 

@@ -36,7 +36,9 @@ impl Plan {
             Route::PointLanes | Route::PointBands => any_step(slot),
             Route::Zero | Route::Direct(_) => far_columns(slot),
             // A pixel's channels that lie side by side are what these are after.
-            Route::Images | Route::Blocks | Route::Bands => far_columns(slot) && slot.strides.get(1) != 1,
+            Route::Images | Route::Blocks | Route::Channels | Route::Bands => {
+                far_columns(slot) && slot.strides.get(1) != 1
+            }
         };
         let (size, plane) = (slot.dtype.size(), slot.shape.get(2).saturating_mul(slot.shape.get(3)));
         bad && (size <= 2 || plane.saturating_mul(size) >= LARGE_PLANE)

@@ -57,20 +57,36 @@ impl Plan {
         Self::pitch_of(self.problem.c.min(CHANNEL_BLOCK.get()))
     }
 
-    /// The layout of a share's scratch memory.
+    /// The layout of the scratch memory of a share that has whole images, or blocks of channels.
     #[must_use]
     pub fn scratch(&self) -> Scratch {
-        self.checked_scratch().unwrap_or_default()
+        self.scratch_of(self.whole_route()).unwrap_or_default()
     }
 
-    fn checked_scratch(&self) -> Option<Scratch> {
+    /// The layout of the scratch memory of a share that has a part of an image.
+    #[must_use]
+    pub fn part_scratch(&self) -> Scratch {
+        self.scratch_of(self.route()).unwrap_or_default()
+    }
+
+    /// How images are computed that are not cut.
+    fn whole_route(&self) -> Route {
+        match self.route() {
+            Route::Channels | Route::Bands if self.whole_images() > 0 => Route::Images,
+            Route::PointBands if self.whole_images() > 0 => Route::PointLanes,
+            route => route,
+        }
+    }
+
+    fn scratch_of(&self, route: Route) -> Option<Scratch> {
         let size = self.sums_dtype().size();
         let staged = |positions: usize| positions.checked_mul(self.pitch())?.checked_mul(size);
         let (mut input, mut input_grad, mut totals) = (0, 0, 0);
         let mut tile = staged(CHUNK)?;
-        match self.route() {
+        match route {
             Route::Zero => return Some(Scratch::default()),
             Route::Direct(window) => (input_grad, tile) = (self.window_bytes(window)?, 0),
+            _ if !VECTOR_ROUTES => return Some(Scratch::default()),
             Route::PointLanes => {
                 let planes = |count: usize| count.checked_mul(self.pixels())?.checked_mul(size);
                 input = if self.stages_input() { planes(self.problem.c)? } else { 0 };
@@ -84,9 +100,13 @@ impl Plan {
                 if input >= 4 * PAGE && input_grad > 0 {
                     input = input.checked_next_multiple_of(PAGE)?.checked_add(PAGE / 2)?;
                 }
-                if self.route() == Route::Images && self.blocks().get() > 1 && self.reads_input() {
+                if route == Route::Images && self.blocks().get() > 1 && self.reads_input() {
                     totals = self.partials(1)?;
                 }
+            }
+            Route::Channels => {
+                let pixel = Self::pitch_of(self.channels_of_part()).checked_mul(size)?;
+                input_grad = self.pixels().checked_mul(pixel)?;
             }
             Route::Bands => {}
             Route::PointBands => tile = 0,
@@ -111,40 +131,49 @@ impl Plan {
         let first = self.copies.count();
         let phases = first.saturating_add(self.route_phases().count());
         let stages = match self.route() {
-            Route::Bands => self.reads_input(),
+            Route::Channels | Route::Bands => self.reads_input(),
             Route::PointBands => self.stages_input(),
             _ => false,
         };
-        let compute = first.saturating_add(usize::from(stages));
-        let scratch = self.checked_scratch()?.bytes().checked_mul(self.common.block_dim)?;
+        let whole = self.whole_images() > 0;
+        let stage = first.saturating_add(usize::from(whole));
+        let compute = stage.saturating_add(usize::from(stages));
+        let of_shares = |bytes: usize| bytes.checked_mul(self.common.block_dim);
         let last = phases.saturating_sub(1);
         let mut workspace = Workspace::EMPTY;
         self.copies.lay_out(|tensor| p.slot(tensor), last, &mut workspace)?;
-        workspace.add("scratch", scratch, compute, compute)?;
+        let part = of_shares(self.scratch_of(self.route())?.bytes())?;
+        if whole {
+            workspace.add("scratch", of_shares(self.scratch_of(self.whole_route())?.bytes())?, first, first)?;
+            workspace.add("part_scratch", part, compute, compute)?;
+        } else {
+            workspace.add("scratch", part, compute, compute)?;
+        }
         match self.route() {
             Route::Blocks if self.reads_input() => {
                 let bytes = self.partials(p.n.checked_mul(self.blocks().get())?)?;
                 workspace.add("partial_grid_grad", bytes, compute, last)?;
             }
-            Route::Bands => {
-                let image = p.n.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
+            Route::Channels | Route::Bands => {
+                let image = self.cut.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
+                let adds = p.want_input_grad && self.route() == Route::Bands;
                 if self.reads_input() {
-                    let input = if image >= 4 * PAGE && p.want_input_grad {
+                    let input = if image >= 4 * PAGE && adds {
                         image.checked_next_multiple_of(PAGE)?.checked_add(PAGE / 2)?
                     } else {
                         image
                     };
-                    workspace.add("input_staged", input, first, compute)?;
+                    workspace.add("input_staged", input, stage, compute)?;
                 }
-                if p.want_input_grad {
+                if adds {
                     workspace.add("input_grad_staged", image, compute, last)?;
                 }
             }
             Route::PointBands => {
                 let sums = self.sums_dtype().size();
-                let planes = p.n.checked_mul(p.c)?.checked_mul(self.pixels())?.checked_mul(sums)?;
+                let planes = self.cut.checked_mul(p.c)?.checked_mul(self.pixels())?.checked_mul(sums)?;
                 if stages {
-                    workspace.add("input_staged", planes, first, compute)?;
+                    workspace.add("input_staged", planes, stage, compute)?;
                 }
                 if self.stages_bands() {
                     workspace.add("input_grad_staged", planes, compute, last)?;
@@ -171,8 +200,18 @@ impl Plan {
             let at = |n: usize| start(name).saturating_add(n.saturating_mul(size));
             at(run.start)..at(run.end)
         };
-        let scratch = part("scratch", share..share.saturating_add(1), self.scratch().bytes());
-        let (n, pixels) = (self.problem.n, self.pixels());
+        let own = share..share.saturating_add(1);
+        let scratch = if self.whole_images() > 0 && !self.is_whole(phase) {
+            part("part_scratch", own, self.part_scratch().bytes())
+        } else {
+            part("scratch", own, self.scratch().bytes())
+        };
+        let (n, pixels, whole) = (self.problem.n, self.pixels(), self.whole_images());
+        // Regions begin with the first image that is cut.
+        let part_of_cut = |name, run: Range<usize>, each: usize, size: usize| {
+            let first = whole.saturating_mul(each);
+            part(name, run.start.saturating_sub(first)..run.end.saturating_sub(first), size)
+        };
         let pixel = self.pixel_bytes();
         let size = self.sums_dtype().size();
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
@@ -191,13 +230,16 @@ impl Plan {
                 ShareWorkspace { read, ..Default::default() }
             }
             Work::Stage { pixels } => {
-                let write = if reads { part("input_staged", pixels, pixel) } else { 0..0 };
+                let write = if reads { part_of_cut("input_staged", pixels, self.pixels(), pixel) } else { 0..0 };
                 ShareWorkspace { write, ..Default::default() }
             }
-            Work::Pack { values } => ShareWorkspace { write: part("input_staged", values, size), ..Default::default() },
+            Work::Pack { values } => {
+                let planes = self.problem.c.saturating_mul(pixels);
+                ShareWorkspace { write: part_of_cut("input_staged", values, planes, size), ..Default::default() }
+            }
             Work::Band { image, rows, .. } if self.route() == Route::PointBands => {
                 let planes = self.problem.c.saturating_mul(pixels);
-                let first = image.saturating_mul(planes);
+                let first = image.saturating_sub(whole).saturating_mul(planes);
                 let row = self.problem.c.saturating_mul(self.problem.wi);
                 let at = |y: usize| first.saturating_add(y.saturating_mul(row));
                 let staged = self.stages_input();
@@ -207,11 +249,11 @@ impl Plan {
                 ShareWorkspace { write, read, ..Default::default() }
             }
             Work::Unpack { .. } => {
-                let all = 0..n.saturating_mul(self.problem.c).saturating_mul(pixels);
+                let all = 0..self.cut.saturating_mul(self.problem.c).saturating_mul(pixels);
                 ShareWorkspace { read: part("input_grad_staged", all, size), ..Default::default() }
             }
             Work::Band { image, rows, .. } => {
-                let first = image.saturating_mul(pixels);
+                let first = image.saturating_sub(whole).saturating_mul(pixels);
                 let row = |y: usize| first.saturating_add(y.saturating_mul(self.problem.wi));
                 let write = if self.problem.want_input_grad {
                     part("input_grad_staged", row(rows.start)..row(rows.end), pixel)
@@ -221,8 +263,13 @@ impl Plan {
                 let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
                 ShareWorkspace { scratch, write, read }
             }
+            Work::Channels { image, .. } => {
+                let first = image.saturating_sub(whole).saturating_mul(pixels);
+                let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
+                ShareWorkspace { scratch, write: 0..0, read }
+            }
             Work::Unstage { .. } => ShareWorkspace {
-                read: part("input_grad_staged", 0..n.saturating_mul(pixels), pixel),
+                read: part("input_grad_staged", 0..self.cut.saturating_mul(pixels), pixel),
                 ..Default::default()
             },
         }

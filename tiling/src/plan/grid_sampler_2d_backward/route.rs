@@ -1,9 +1,8 @@
 //! Which route a problem takes, and how many shares.
 
 use core::num::NonZeroUsize;
-use core::ops::Range;
 
-use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, Work, ceil_div, images_of, split};
+use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, ceil_div};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice, Larger};
@@ -27,15 +26,18 @@ pub enum Route {
     Zero,
     /// In place, images to shares. `input_grad` is made in passes over the grid, each for a window of it.
     Direct(Window),
-    /// Points side by side, images to shares: for few channels, and for more of the nearest interpolation.
+    /// Points side by side, images to shares, or some channels of an image: for few channels, and for more of the nearest
+    /// interpolation.
     PointLanes,
-    /// Points side by side, bands of rows to shares.
+    /// Points side by side, bands of rows to shares, whole images before.
     PointBands,
     /// Channels last, images to shares.
     Images,
     /// Channels last, blocks of 64 channels to shares.
     Blocks,
-    /// Channels last, bands of rows to shares; at most one block of channels.
+    /// Channels last, some channels of an image to shares, whole images before; at most one block of channels.
+    Channels,
+    /// Channels last, bands of rows to shares, whole images before; at most one block of channels.
     Bands,
 }
 
@@ -53,9 +55,6 @@ pub struct Window {
 /// Sums that the kernels keep on the stack when there is no room for more.
 const STACK_SUMS: usize = 64;
 
-/// Rows that make a band worth the points that it looks at in vain.
-const BAND_ROWS: usize = 8;
-
 impl Window {
     /// Sums in it.
     #[must_use]
@@ -67,36 +66,20 @@ impl Window {
 impl Plan {
     /// Chooses the route and its shares.
     pub(super) fn choose(&mut self) {
-        let ([n, hi], cores) = ([self.problem.n, self.problem.hi], self.common.target.cores);
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if VECTOR_ROUTES && self.common.target.vector_bytes >= 16 {
-            let (lanes, blocks) = (self.suits_point_lanes(), self.blocks().get() > 1);
-            if images < cores && self.planes_nest() && self.cuts_blocks(blocks) {
-                let bands = n.saturating_mul((hi / BAND_ROWS).min(self.points()));
-                let wanted = if lanes && self.adds_in_bands() {
-                    [Some((Route::PointBands, n, bands)), Some((Route::PointLanes, n, self.parts()))]
-                } else if lanes {
-                    [Some((Route::PointLanes, n, self.parts())), None]
-                } else if blocks {
-                    [Some((Route::Blocks, 1, n.saturating_mul(self.blocks().get()))), None]
-                } else {
-                    [Some((Route::Bands, n, bands)), None]
-                };
-                for (route, step, most) in wanted.into_iter().flatten() {
-                    let shares = images.saturating_add(1)..=cores.min(most);
-                    if shares.rev().any(|n| n.is_multiple_of(step) && self.fits_limit(route, n)) {
-                        return;
-                    }
-                }
+            let lanes = self.suits_point_lanes();
+            if self.cut_images(images, lanes) {
+                return;
             }
             let route = if lanes { Route::PointLanes } else { Route::Images };
-            if (1..=images).rev().any(|n| self.fits_limit(route, n)) {
+            if (1..=images).rev().any(|n| self.fits_limit(route, n, 0)) {
                 return;
             }
         }
         let window = self.window(images);
-        (self.route, self.common.block_dim) = (Route::Direct(window), images);
+        (self.route, self.common.block_dim, self.cut) = (Route::Direct(window), images, 0);
     }
 
     /// Whether points side by side are possible and faster than channels side by side.
@@ -144,70 +127,6 @@ impl Plan {
         if self.problem.interpolation == Interpolation::Nearest { all.min((fit & !1).max(8)) } else { all }
     }
 
-    /// Whether shares are parts of images.
-    pub(super) fn splits_images(&self) -> bool {
-        self.common.block_dim > self.problem.n
-    }
-
-    /// Most shares that are parts of images with points side by side: of an image one for each channel of `input_grad`, and one
-    /// that makes `grid_grad` alone.
-    fn parts(&self) -> usize {
-        let p = &self.problem;
-        let of_image = match (p.want_input_grad, self.reads_input()) {
-            (true, true) => p.c.saturating_add(1),
-            (true, false) => p.c,
-            (false, _) => self.points(),
-        };
-        p.n.saturating_mul(of_image)
-    }
-
-    /// Whether bands of rows suit points side by side: those of the nearest interpolation are found too soon for it to matter that
-    /// each share finds all of them.
-    fn adds_in_bands(&self) -> bool {
-        self.problem.want_input_grad && self.problem.interpolation == Interpolation::Bilinear
-    }
-
-    /// Whether bands are summed up apart from `input_grad`, where rows of one do not lie side by side.
-    #[must_use]
-    pub fn stages_bands(&self) -> bool {
-        self.problem.c > 1 || self.stages_input_grad() || !self.input_grad_units(3).cuts_anywhere()
-    }
-
-    /// The rows of an image that its bands have.
-    pub fn bands(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (hi, bands) = (self.problem.hi, self.shares_of_image());
-        (0..bands.get()).map(move |band| split(hi, bands, band))
-    }
-
-    /// Shares of each image, where there are more shares than images.
-    pub(super) fn shares_of_image(&self) -> NonZeroUsize {
-        NonZeroUsize::new(self.common.block_dim / images_of(self.problem.n)).unwrap_or(NonZeroUsize::MIN)
-    }
-
-    /// A share of an image with points side by side: some channels of `input_grad`, and so many points of `grid_grad` that all
-    /// shares take as long.
-    pub(super) fn part_of_image(&self, share: usize) -> Work {
-        /// Times that adding a point to a channel, and computing its gradient for a channel, take.
-        const ADD: usize = 1;
-        const GRADIENT: usize = 1;
-        let (p, points) = (&self.problem, self.points());
-        let parts = self.shares_of_image();
-        let (image, part) = (share / parts, share % parts);
-        let adds = if p.want_input_grad { ADD } else { 0 };
-        // The points before the end of a part.
-        let end = |part: usize| {
-            let fair = p.c.saturating_mul(adds.saturating_add(GRADIENT)).saturating_mul(part.saturating_add(1));
-            let added = split(p.c, parts, part).end.saturating_mul(adds).saturating_mul(parts.get());
-            let all = NonZeroUsize::new(p.c.saturating_mul(GRADIENT).saturating_mul(parts.get()))
-                .unwrap_or(NonZeroUsize::MIN);
-            (points.saturating_mul(fair.saturating_sub(added)) / all).min(points)
-        };
-        let first = if part == 0 { 0 } else { end(part.saturating_sub(1)) };
-        let last = if part.saturating_add(1) == parts.get() { points } else { end(part).max(first) };
-        let points = if p.want_grid_grad { first..last } else { 0..0 };
-        Work::PointLanes { images: image..image.saturating_add(1), channels: split(p.c, parts, part), points }
-    }
-
     /// Whether the routes with points side by side work on a copy of `input`: they read it, and its planes have gaps or need widening.
     #[must_use]
     pub fn stages_input(&self) -> bool {
@@ -232,24 +151,9 @@ impl Plan {
         self.input_grad_units(1).shares(cores).min(self.grid_grad_units(1).shares(cores)).get()
     }
 
-    /// Whether any cut between planes of `input_grad`, and between points of `grid_grad`, cuts their elements too.
-    fn planes_nest(&self) -> bool {
-        self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
-    }
-
-    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. A whole block of channels
-    /// always can, so images of whole copies are enough; points of bands are cut anywhere.
-    fn cuts_blocks(&self, blocks: bool) -> bool {
-        let p = &self.problem;
-        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere();
-        let planes = !p.want_input_grad || self.input_grad_units(2).cuts_anywhere();
-        let points = !p.want_grid_grad || self.point_units().cuts_anywhere();
-        if blocks { images } else { planes && points }
-    }
-
     /// Takes a route, and says whether the limit lets it: in place, as a plan is too large to be tried on copies.
-    fn fits_limit(&mut self, route: Route, shares: usize) -> bool {
-        (self.route, self.common.block_dim) = (route, shares);
+    pub(super) fn fits_limit(&mut self, route: Route, shares: usize, cut: usize) -> bool {
+        (self.route, self.common.block_dim, self.cut) = (route, shares, cut);
         let limit = self.common.options.workspace_limit.unwrap_or(usize::MAX);
         self.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
     }
@@ -261,7 +165,7 @@ impl Plan {
         if !self.problem.want_input_grad || !self.sums_apart() {
             return whole;
         }
-        let mut fits = |window: Window| self.fits_limit(Route::Direct(window), shares);
+        let mut fits = |window: Window| self.fits_limit(Route::Direct(window), shares, 0);
         let plane = Window { channels: 1, ..whole };
         let line = Window { rows: 1, ..plane };
         // The smallest windows fit the stack.

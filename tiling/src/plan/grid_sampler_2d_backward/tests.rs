@@ -33,6 +33,13 @@ fn plans() -> Vec<Plan> {
         [1, 65, 4, 6],
         [2, 200, 3, 3],
         [1, 5, 90, 1],
+        // Large enough to be cut where they are left over.
+        [3, 2, 16, 4200],
+        [3, 2, 8, 8400],
+        [5, 7, 16, 1200],
+        [3, 17, 2, 3900],
+        [3, 70, 9, 3],
+        [1, 20, 9, 3],
     ];
     for (i, image) in images.into_iter().enumerate() {
         for (dtype, points) in [(Dtype::F32, [7, 9]), (Dtype::Bf16, [1, 40]), (Dtype::F64, [40, 1])] {
@@ -48,6 +55,9 @@ fn plans() -> Vec<Plan> {
         }
     }
     assert!(plans.len() > 700, "{}", plans.len());
+    for route in [Route::PointLanes, Route::PointBands, Route::Channels, Route::Bands] {
+        assert!(plans.iter().any(|plan| plan.route == route && plan.whole_images() > 0), "{route:?}");
+    }
     plans
 }
 

@@ -39,6 +39,15 @@ pub enum Work {
         /// The blocks, `image * blocks + block`.
         blocks: Range<usize>,
     },
+    /// Some channels of one image's `input_grad`, staged, from all of its points, and `grid_grad` of some of them from all channels.
+    Channels {
+        /// The image.
+        image: usize,
+        /// Channels of `input_grad`.
+        channels: Range<usize>,
+        /// Points of the image, `h * Wo + w`, whose `grid_grad` is made.
+        points: Range<usize>,
+    },
     /// Adds the blocks' parts of `grid_grad`.
     Combine {
         /// The points, `(n * Ho + h) * Wo + w`.
@@ -99,30 +108,55 @@ impl Plan {
             (Route::Zero, _) => Work::Zero,
             (Route::Direct(_), _) => Work::Direct { images: self.images(shares, share) },
             _ if !VECTOR_ROUTES => Work::Nothing,
-            (Route::PointLanes, _) if shares.get() <= p.n => {
-                let points = if p.want_grid_grad { 0..self.points() } else { 0..0 };
-                Work::PointLanes { images: self.images(shares, share), channels: 0..p.c, points }
+            (Route::PointLanes, _) if !self.splits_images() => self.whole_in_lanes(self.images(shares, share)),
+            (Route::PointLanes | Route::PointBands, "images") => {
+                self.whole_in_lanes(split(self.whole_images(), shares, share))
             }
-            (Route::PointLanes, _) => self.part_of_image(share),
+            (Route::PointLanes, _) => self.part_of_share(share).map_or(Work::Nothing, |(image, part)| {
+                let [channels, points] = self.part_of_image(part);
+                Work::PointLanes { images: image..image.saturating_add(1), channels, points }
+            }),
+            (Route::Channels, "compute") => self.part_of_share(share).map_or(Work::Nothing, |(image, part)| {
+                let [channels, points] = self.part_of_image(part);
+                Work::Channels { image, channels, points }
+            }),
             (Route::Images, _) => Work::Images { images: self.images(shares, share) },
+            (_, "images") => Work::Images { images: split(self.whole_images(), shares, share) },
             (Route::Blocks, "compute") => {
                 Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
             }
             (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
-            (Route::Bands, "stage") => Work::Stage { pixels: split(p.n.saturating_mul(self.pixels()), shares, share) },
+            (Route::Bands | Route::Channels, "stage") => {
+                Work::Stage { pixels: self.of_cut(self.pixels(), shares, share) }
+            }
             (Route::PointBands, "stage") => {
-                let values = p.n.saturating_mul(p.c).saturating_mul(self.pixels());
-                Work::Pack { values: split(values, shares, share) }
+                Work::Pack { values: self.of_cut(p.c.saturating_mul(self.pixels()), shares, share) }
             }
             (Route::Bands | Route::PointBands, "compute") => {
+                let Some((image, band)) = self.part_of_share(share) else { return Work::Nothing };
                 let bands = self.shares_of_image();
-                let (image, band) = (share / bands, share % bands);
                 let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
             }
-            (Route::Bands, _) => Work::Unstage { planes: split(p.n.saturating_mul(p.c), shares, share) },
-            (Route::PointBands, _) => Work::Unpack { rows: self.input_grad_units(3).share(shares, share) },
+            (Route::Bands | Route::Channels, _) => Work::Unstage { planes: self.of_cut(p.c, shares, share) },
+            (Route::PointBands, _) => {
+                let first = self.whole_images().saturating_mul(p.c).saturating_mul(p.hi);
+                Work::Unpack { rows: self.input_grad_units(3).share_from(first, shares, share) }
+            }
         }
+    }
+
+    /// Whole images, points side by side.
+    fn whole_in_lanes(&self, images: Range<usize>) -> Work {
+        let points = if self.problem.want_grid_grad { 0..self.points() } else { 0..0 };
+        Work::PointLanes { images, channels: 0..self.problem.c, points }
+    }
+
+    /// A share of what the images that are cut have, each so much of it.
+    fn of_cut(&self, each: usize, shares: NonZeroUsize, share: usize) -> Range<usize> {
+        let first = self.whole_images().saturating_mul(each);
+        let run = split(self.cut.saturating_mul(each), shares, share);
+        first.saturating_add(run.start)..first.saturating_add(run.end)
     }
 
     /// The elements of the outputs that a share writes; nothing of an output that is not wanted.
@@ -137,13 +171,10 @@ impl Plan {
             Work::Zero => self.of_images(&(0..p.n)),
             Work::Direct { images: run } => self.of_images(&run),
             _ if !VECTOR_ROUTES => nothing,
-            Work::PointLanes { images, channels, points: run } if self.splits_images() => {
-                let (first, n) = (images.start.saturating_mul(self.points()), images.start.saturating_mul(p.c));
-                ShareRange {
-                    input_grad: planes.elements(&(n.saturating_add(channels.start)..n.saturating_add(channels.end))),
-                    grid_grad: points.elements(&(first.saturating_add(run.start)..first.saturating_add(run.end))),
-                }
+            Work::PointLanes { images, channels, points } if self.splits_images() && !self.is_whole(phase) => {
+                self.of_part(images.start, &channels, &points)
             }
+            Work::Channels { image, channels, points } => self.of_part(image, &channels, &points),
             Work::PointLanes { images: run, .. } | Work::Images { images: run } => self.of_images(&run),
             Work::Blocks { blocks } => {
                 let per_image = self.blocks();
@@ -172,6 +203,16 @@ impl Plan {
         ShareRange {
             input_grad: if p.want_input_grad { range.input_grad } else { 0..0 },
             grid_grad: if p.want_grid_grad { range.grid_grad } else { 0..0 },
+        }
+    }
+
+    /// What some channels and some points of an image have of them.
+    fn of_part(&self, image: usize, channels: &Range<usize>, points: &Range<usize>) -> ShareRange {
+        let (point, plane) = (image.saturating_mul(self.points()), image.saturating_mul(self.problem.c));
+        let behind = |first: usize, run: &Range<usize>| first.saturating_add(run.start)..first.saturating_add(run.end);
+        ShareRange {
+            input_grad: self.input_grad_units(2).elements(&behind(plane, channels)),
+            grid_grad: self.point_units().elements(&behind(point, points)),
         }
     }
 

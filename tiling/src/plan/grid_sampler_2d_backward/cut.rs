@@ -1,0 +1,177 @@
+//! Images that are cut: which ones, into which parts, and what a share has of one.
+
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
+use super::{Plan, Route, VECTOR_ROUTES, ceil_div, split};
+use crate::grid_sampler_2d_backward::Interpolation;
+use crate::plan::shares::at_least_1;
+
+/// Rows that make a band worth the points that it looks at in vain.
+const BAND_ROWS: usize = 8;
+
+/// Elements of all tensors that keep a core busy for as long as it takes to wake it.
+pub(crate) const BUSY: usize = 128 << 10;
+
+/// Channels that a vector holds.
+const LANES: usize = 8;
+
+/// Whole images of a core beyond which it does not matter that some cores have one more.
+const ROUNDS: usize = 4;
+
+impl Plan {
+    /// Cuts images, with points side by side or channels, where that keeps cores busy that whole `images` do not; says whether.
+    pub(super) fn cut_images(&mut self, images: usize, lanes: bool) -> bool {
+        let (cores, blocks) = (self.common.target.cores, self.blocks().get());
+        let cut = self.images_to_cut(images, blocks > 1);
+        if cut == 0 || !self.planes_nest() || !self.cuts_blocks(blocks > 1) {
+            return false;
+        }
+        let bands = (self.problem.hi / BAND_ROWS).min(self.points());
+        // Routes, and the parts that they have of an image at most.
+        let wanted = if lanes && self.adds_in_bands() {
+            [Some((Route::PointBands, bands)), Some((Route::PointLanes, self.parts()))]
+        } else if lanes {
+            [Some((Route::PointLanes, self.parts())), None]
+        } else if blocks > 1 {
+            [Some((Route::Blocks, blocks)), None]
+        } else {
+            let channels = self.channel_parts();
+            let [by_channels, by_rows] = [Some((Route::Channels, channels)), Some((Route::Bands, bands))];
+            // Bands look at points in vain, and those of random points are told apart by branches that nobody foresees.
+            let fewer = channels.saturating_mul(cut).min(cores) < bands.saturating_mul(cut).min(cores);
+            if fewer { [by_rows, by_channels] } else { [by_channels, by_rows] }
+        };
+        wanted.into_iter().flatten().any(|(route, parts)| {
+            let most = parts.saturating_mul(cut);
+            if images < cores {
+                let step = if route == Route::Blocks { 1 } else { cut };
+                let shares = images.saturating_add(1)..=cores.min(most);
+                shares.rev().any(|n| n.is_multiple_of(step) && self.fits_limit(route, n, cut))
+            } else {
+                // As many whole parts for each image; a share that none is left for waits.
+                most >= cores.saturating_sub(cores.checked_rem(cut).unwrap_or(0)) && self.fits_limit(route, cores, cut)
+            }
+        })
+    }
+
+    /// Images that shares are to have parts of: all where there are fewer shares of whole `images` than cores, else those that are
+    /// left over where each core has as many; of several `blocks` of channels all, as those are cut evenly.
+    fn images_to_cut(&self, images: usize, blocks: bool) -> usize {
+        let (p, cores) = (&self.problem, at_least_1(self.common.target.cores));
+        if images < cores.get() {
+            return p.n;
+        }
+        let left = p.n % cores;
+        if left == 0 || p.n / cores >= ROUNDS {
+            return 0;
+        }
+        if blocks {
+            return p.n;
+        }
+        let parts = cores.get().checked_div(left).unwrap_or(0);
+        let pixels = self.pixels().saturating_mul(2).saturating_add(self.points());
+        let elements = p.c.saturating_mul(pixels).saturating_add(self.points().saturating_mul(4));
+        if parts >= 2 && elements / BUSY >= parts { left } else { 0 }
+    }
+
+    /// Whether any cut between planes of `input_grad`, and between points of `grid_grad`, cuts their elements too.
+    fn planes_nest(&self) -> bool {
+        self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
+    }
+
+    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. A whole block of channels
+    /// always can, so images of whole copies are enough; points of bands are cut anywhere.
+    fn cuts_blocks(&self, blocks: bool) -> bool {
+        let p = &self.problem;
+        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere();
+        let planes = !p.want_input_grad || self.input_grad_units(2).cuts_anywhere();
+        let points = !p.want_grid_grad || self.point_units().cuts_anywhere();
+        if blocks { images } else { planes && points }
+    }
+
+    /// Whether shares are parts of images.
+    pub(super) const fn splits_images(&self) -> bool {
+        VECTOR_ROUTES && self.cut > 0
+    }
+
+    /// Most parts of an image with points side by side: one for each channel of `input_grad`, and one that makes `grid_grad` alone.
+    fn parts(&self) -> usize {
+        let p = &self.problem;
+        match (p.want_input_grad, self.reads_input()) {
+            (true, true) => p.c.saturating_add(1),
+            (true, false) => p.c,
+            (false, _) => self.points(),
+        }
+    }
+
+    /// Most parts of an image that are runs of its channels: with fewer than two vectors of them a part takes nearly as long as all.
+    fn channel_parts(&self) -> usize {
+        if self.problem.want_input_grad { ceil_div(ceil_div(self.problem.c, LANES), 2) } else { 0 }
+    }
+
+    /// Whether bands of rows suit points side by side: those of the nearest interpolation are found too soon for it to matter that
+    /// each share finds all of them.
+    fn adds_in_bands(&self) -> bool {
+        self.problem.want_input_grad && self.problem.interpolation == Interpolation::Bilinear
+    }
+
+    /// Whether bands are summed up apart from `input_grad`, where rows of one do not lie side by side.
+    #[must_use]
+    pub fn stages_bands(&self) -> bool {
+        self.problem.c > 1 || self.stages_input_grad() || !self.input_grad_units(3).cuts_anywhere()
+    }
+
+    /// The rows of an image that its bands have, where it is cut.
+    pub fn bands(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (hi, bands) = (self.problem.hi, self.shares_of_image());
+        (0..bands.get()).map(move |band| split(hi, bands, band))
+    }
+
+    /// Shares of each image that is cut.
+    pub(super) fn shares_of_image(&self) -> NonZeroUsize {
+        let parts = if self.splits_images() { self.common.block_dim.checked_div(self.cut) } else { None };
+        at_least_1(parts.unwrap_or(1))
+    }
+
+    /// The image that a share has a part of, and which; `None` where no image is left for it.
+    pub(super) fn part_of_share(&self, share: usize) -> Option<(usize, usize)> {
+        let parts = self.shares_of_image();
+        let image = self.whole_images().saturating_add(share / parts);
+        (image < self.problem.n).then_some((image, share % parts))
+    }
+
+    /// A share's part of an image: some channels of `input_grad`, and so many points of `grid_grad` that all shares take as long.
+    pub(super) fn part_of_image(&self, part: usize) -> [Range<usize>; 2] {
+        /// Times that adding a point to a channel, and computing its gradient for a channel, take.
+        const ADD: usize = 1;
+        const GRADIENT: usize = 1;
+        let (p, points) = (&self.problem, self.points());
+        let parts = self.shares_of_image();
+        let adds = if p.want_input_grad { ADD } else { 0 };
+        let lanes = self.channels_together();
+        let vectors = ceil_div(p.c, lanes);
+        // The points before the end of a part.
+        let end = |part: usize| {
+            let fair = vectors.saturating_mul(adds.saturating_add(GRADIENT)).saturating_mul(part.saturating_add(1));
+            let added = split(vectors, parts, part).end.saturating_mul(adds).saturating_mul(parts.get());
+            let all = at_least_1(vectors.saturating_mul(GRADIENT).saturating_mul(parts.get()));
+            (points.saturating_mul(fair.saturating_sub(added)) / all).min(points)
+        };
+        let first = if part == 0 { 0 } else { end(part.saturating_sub(1)) };
+        let last = if part.saturating_add(1) == parts.get() { points } else { end(part).max(first) };
+        let channels = split(vectors, parts, part);
+        let channel = |vector: usize| vector.saturating_mul(lanes).min(p.c);
+        [channel(channels.start)..channel(channels.end), if p.want_grid_grad { first..last } else { 0..0 }]
+    }
+
+    /// Channels that only one share can have.
+    fn channels_together(&self) -> usize {
+        if self.route() == Route::Channels { LANES } else { 1 }
+    }
+
+    /// Most channels of a part of an image.
+    pub(super) fn channels_of_part(&self) -> usize {
+        ceil_div(ceil_div(self.problem.c, LANES), self.shares_of_image().get()).saturating_mul(LANES)
+    }
+}

@@ -147,7 +147,8 @@ enum Use {
     Written,
 }
 
-/// A tensor whose dimensions lie in any order, with gaps; one to read may repeat elements. Negative sizes become 0.
+/// A tensor whose dimensions lie in any order, with gaps; one to read may repeat elements, or be windows that overlap. Negative sizes
+/// become 0.
 fn tensor(u: &mut Unstructured<'_>, dtype: Dtype, shape: &[i64], usage: Use) -> Result<TensorDesc> {
     let shape: Vec<usize> = shape.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
     let contiguous = TensorDesc::contiguous(dtype, &shape).expect("at most four dimensions");
@@ -162,7 +163,11 @@ fn tensor(u: &mut Unstructured<'_>, dtype: Dtype, shape: &[i64], usage: Use) -> 
     let mut step: usize = 1;
     for dim in order {
         step = step.saturating_add(u.int_in_range(0..=2)?);
-        strides[dim] = if usage == Use::Read && u.ratio(1, 8)? { 0 } else { step };
+        strides[dim] = match if usage == Use::Read { u.int_in_range(1..=8)? } else { 8 } {
+            1 => 0,
+            2 => 1,
+            _ => step,
+        };
         step = step.saturating_mul(shape[dim].max(1));
     }
     Ok(TensorDesc::strided(dtype, &shape, &strides).unwrap_or(contiguous))

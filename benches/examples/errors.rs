@@ -1,7 +1,7 @@
 //! The measured error of every operator, dtype and mode against testkit's reference, as a Markdown table.
 //!
-//! `accuracy` prints ours. `accuracy --write DIR` also writes each case's inputs to `DIR/<case>.safetensors`, and
-//! `accuracy --peer DIR` reads another implementation's results from `DIR/<case>.peer.safetensors` and prints them beside ours;
+//! `errors` prints ours. `errors --write DIR` also writes each case's inputs to `DIR/<case>.safetensors`, and
+//! `errors --peer DIR` reads another implementation's results from `DIR/<case>.peer.safetensors` and prints them beside ours;
 //! `benches/peers/accuracy` does both around PyTorch.
 //!
 //! The error of a cell is its distance from the reference over the sum of the magnitudes of the cell's terms.

@@ -281,7 +281,7 @@ fn every_route_is_reached() {
     assert!(few.contains(&Route::PointLanes) && few.contains(&Route::PointBands), "{few:?}");
     let more = routes(GridSampler { n: 1, c: 5, hi: 32, ..Default::default() });
     assert!(more.contains(&Route::Images) && more.contains(&Route::Bands), "{more:?}");
-    let two = routes(GridSampler { n: 1, c: 17, hi: 32, ..Default::default() });
+    let two = routes(GridSampler { n: 1, c: 25, hi: 32, ..Default::default() });
     assert!(two.contains(&Route::Images) && two.contains(&Route::Channels), "{two:?}");
     let many = routes(GridSampler { n: 1, c: 130, ..Default::default() });
     assert!(many.contains(&Route::Images) && many.contains(&Route::Blocks), "{many:?}");
@@ -309,7 +309,7 @@ fn images_left_over() {
     ];
     for (i, (n, cores)) in [(3_usize, 2_usize), (5, 4), (11, 8)].into_iter().enumerate() {
         for (j, (dtype, c)) in
-            [(Dtype::F32, 1), (Dtype::F64, 2), (Dtype::Bf16, 3), (Dtype::F16, 5), (Dtype::F32, 9), (Dtype::F32, 20)]
+            [(Dtype::F32, 1), (Dtype::F64, 2), (Dtype::Bf16, 3), (Dtype::F16, 5), (Dtype::F32, 9), (Dtype::F32, 28)]
                 .into_iter()
                 .enumerate()
         {

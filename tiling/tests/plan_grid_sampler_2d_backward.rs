@@ -306,7 +306,7 @@ proptest! {
                 }
                 Work::Channels { image: cut, channels, points } => {
                     prop_assert_eq!(cut, image);
-                    prop_assert!(c > 4 && adds && !channels.is_empty() && points.end <= 400);
+                    prop_assert!(c > 24 && adds && !channels.is_empty() && points.end <= 400);
                     prop_assert!(channels.start % 8 == 0 && (channels.end % 8 == 0 || channels.end == c));
                 }
                 work => panic!("{work:?}"),
@@ -401,10 +401,11 @@ fn routes_by_size() {
         (64, 40, 4, Route::Channels, 4),
         (64, 40, 9, Route::Bands, 5),
         (64, 39, 5, Route::Channels, 4),
-        (17, 40, 2, Route::Channels, 2),
-        (16, 40, 2, Route::Bands, 2),
-        (16, 16, 2, Route::Bands, 2),
-        (16, 15, 2, Route::Images, 1),
+        (25, 40, 2, Route::Channels, 2),
+        (24, 40, 2, Route::Bands, 2),
+        (24, 16, 2, Route::Bands, 2),
+        (24, 15, 2, Route::Images, 1),
+        (25, 15, 2, Route::Channels, 2),
     ] {
         let plan = planned(&GridSampler { c, hi, ..few }, &TargetSpec::host(cores));
         assert_eq!((plan.route(), plan.block_dim()), (wanted, shares), "{c} {hi} {cores}");

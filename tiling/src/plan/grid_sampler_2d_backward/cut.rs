@@ -107,7 +107,7 @@ impl Plan {
 
     /// Most parts of an image that are runs of its channels: with fewer than two vectors of them a part takes nearly as long as all.
     fn channel_parts(&self) -> usize {
-        if self.problem.want_input_grad { ceil_div(ceil_div(self.problem.c, LANES), 2) } else { 0 }
+        if self.problem.want_input_grad { ceil_div(self.problem.c, LANES) / 2 } else { 0 }
     }
 
     /// Whether bands of rows suit points side by side: those of the nearest interpolation are found too soon for it to matter that

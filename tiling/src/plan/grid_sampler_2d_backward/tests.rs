@@ -37,9 +37,9 @@ fn plans() -> Vec<Plan> {
         [3, 2, 16, 4200],
         [3, 2, 8, 8400],
         [5, 7, 16, 1200],
-        [3, 17, 2, 3900],
+        [3, 25, 2, 2700],
         [3, 70, 9, 3],
-        [1, 20, 9, 3],
+        [1, 28, 9, 3],
     ];
     for (i, image) in images.into_iter().enumerate() {
         for (dtype, points) in [(Dtype::F32, [7, 9]), (Dtype::Bf16, [1, 40]), (Dtype::F64, [40, 1])] {

@@ -163,10 +163,9 @@ fn tensor(u: &mut Unstructured<'_>, dtype: Dtype, shape: &[i64], usage: Use) -> 
     let mut step: usize = 1;
     for dim in order {
         step = step.saturating_add(u.int_in_range(0..=2)?);
-        strides[dim] = match if usage == Use::Read { u.int_in_range(1..=8)? } else { 8 } {
-            1 => 0,
-            2 => 1,
-            _ => step,
+        strides[dim] = match usage {
+            Use::Read => [0, 1].get(u.int_in_range(0..=7)?).copied().unwrap_or(step),
+            Use::Written => step,
         };
         step = step.saturating_mul(shape[dim].max(1));
     }

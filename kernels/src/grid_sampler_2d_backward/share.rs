@@ -162,18 +162,9 @@ impl<T: Stored> Share<'_, T> {
         for from in (0..channels).step_by(most) {
             let count = most.min(channels.wrapping_sub(from));
             let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
-            // The last ones may be fewer.
-            let pitch = Plan::pitch_of(count);
-            let sums = sums.get_mut(..plan.pixels().wrapping_mul(pitch)).unwrap_or(&mut []);
-            sums.fill(T::Acc::default());
-            let image = self.sources.channels_last(n, run.clone(), pitch, input);
+            let planes = planes(plan, self.input_grad, &self.range, n, run.start);
             // What gradients there are come with the first run.
-            image.run(0..points, tile, sums, grid_grad.take());
-            if p.want_input_grad {
-                let planes = planes(plan, self.input_grad, &self.range, n, run.start);
-                let positions = pixels.clone();
-                dispatch(level, Unstage { staged: sums, pitch, planes, channels: 0..count, positions });
-            }
+            add_channels(self.sources, n, run, input, [&mut *sums, &mut *tile], planes, grid_grad.take());
         }
     }
 
@@ -216,17 +207,12 @@ impl<T: Stored> Share<'_, T> {
 
     /// Some channels of `input_grad`, staged by themselves, and the gradients of some points.
     fn channels(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
-        let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
-        let (p, pixels, layout) = (plan.problem(), plan.pixels(), plan.part_scratch());
+        let (plan, sources) = (self.sources.plan, self.sources);
+        let (p, layout) = (plan.problem(), plan.part_scratch());
         let mut scratch = Front::new(&mut *self.scratch);
-        let (sums, tile) = (cast_mut::<T::Acc>(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
-        let pitch = Plan::pitch_of(channels.len());
-        let sums = sums.get_mut(..pixels.wrapping_mul(pitch)).unwrap_or(&mut []);
-        sums.fill(T::Acc::default());
-        sources.channels_last(n, channels.clone(), pitch, &[]).run(0..plan.points(), tile, sums, None);
+        let (sums, tile) = (cast_mut(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
         let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
-        let (channels, positions) = (0..channels.len(), 0..pixels);
-        dispatch(level, Unstage { staged: sums, pitch, planes, channels, positions });
+        add_channels(sources, n, channels, &[], [sums, &mut *tile], planes, None);
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
@@ -274,6 +260,28 @@ impl<T: Stored> Share<'_, T> {
 
     fn grid_grad(&mut self, n: usize) -> Planes<&mut [T]> {
         grid_planes(self.sources.plan, self.grid_grad, &self.range, n)
+    }
+}
+
+/// Adds all points of an image to some channels of `input_grad`, staged in `sums`, and brings these to their planes, if they are wanted;
+/// gives `grid_grad`, if any, what the channels add to it. `tile` holds a chunk of staged `grad_output`.
+fn add_channels<T: Stored>(
+    sources: Sources<'_, T>,
+    n: usize,
+    channels: Range<usize>,
+    input: &[T::Acc],
+    [sums, tile]: [&mut [T::Acc]; 2],
+    planes: Planes<&mut [T]>,
+    grid_grad: Option<&mut GridGrad<'_, T>>,
+) {
+    let (plan, level) = (sources.plan, sources.level);
+    // The last ones may be fewer.
+    let (count, pitch) = (channels.len(), Plan::pitch_of(channels.len()));
+    let sums = sums.get_mut(..plan.pixels().wrapping_mul(pitch)).unwrap_or(&mut []);
+    sums.fill(T::Acc::default());
+    sources.channels_last(n, channels, pitch, input).run(0..plan.points(), tile, sums, grid_grad);
+    if plan.problem().want_input_grad {
+        dispatch(level, Unstage { staged: sums, pitch, planes, channels: 0..count, positions: 0..plan.pixels() });
     }
 }
 

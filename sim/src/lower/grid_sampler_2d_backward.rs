@@ -71,26 +71,23 @@ fn part(plan: &Plan, compute: usize, share: usize) -> (Pixels, Range<usize>) {
     let (blocks, points) = (plan.blocks().get(), plan.points());
     let all = Pixels { blocks: 0..0, channels: 0..problem.c, rows: 0..problem.hi };
     let of_images = |images: &Range<usize>, each: usize| images.start * each..images.end * each;
+    let of_image = |image: usize| of_images(&(image..image + 1), blocks);
+    let of_points = |image: usize, run: &Range<usize>| image * points + run.start..image * points + run.end;
     match plan.work(compute, share) {
         Work::Direct { images } | Work::Images { images } => {
             (Pixels { blocks: of_images(&images, blocks), ..all }, of_images(&images, points))
         }
         Work::PointLanes { images, channels, points: run } => {
             let whole = run == (0..points) || run.is_empty();
-            let first = images.start * points;
-            let made = if whole { of_images(&images, points) } else { first + run.start..first + run.end };
+            let made = if whole { of_images(&images, points) } else { of_points(images.start, &run) };
             let made = if run.is_empty() { 0..0 } else { made };
             (Pixels { blocks: of_images(&images, blocks), channels, ..all }, made)
         }
         Work::Channels { image, channels, points: run } => {
-            let first = image * points;
-            let pixels = Pixels { blocks: of_images(&(image..image + 1), blocks), channels, ..all };
-            (pixels, first + run.start..first + run.end)
+            (Pixels { blocks: of_image(image), channels, ..all }, of_points(image, &run))
         }
         Work::Band { image, rows, points: run } => {
-            let first = image * points;
-            let pixels = Pixels { blocks: of_images(&(image..image + 1), blocks), rows, ..all };
-            (pixels, first + run.start..first + run.end)
+            (Pixels { blocks: of_image(image), rows, ..all }, of_points(image, &run))
         }
         Work::Blocks { blocks } => {
             // Sums over all channels need no second phase where a core makes them of points of its own.

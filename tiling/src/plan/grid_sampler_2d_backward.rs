@@ -125,9 +125,9 @@ impl Plan {
     #[must_use]
     pub const fn route(&self) -> Route {
         match self.route {
-            // The compiler drops what only those do.
-            Route::PointLanes | Route::PointBands | Route::Images if !VECTOR_ROUTES => Route::Zero,
-            Route::Blocks | Route::Channels | Route::Bands if !VECTOR_ROUTES => Route::Zero,
+            Route::Direct(window) => Route::Direct(window),
+            // The compiler drops what only the others do.
+            _ if !VECTOR_ROUTES => Route::Zero,
             route => route,
         }
     }

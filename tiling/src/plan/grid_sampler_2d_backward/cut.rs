@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::{Plan, Route, VECTOR_ROUTES, ceil_div, split};
+use super::{Plan, Route, VECTOR_ROUTES, Work, ceil_div, split};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::at_least_1;
 
@@ -43,14 +43,13 @@ impl Plan {
             if fewer { [by_rows, by_channels] } else { [by_channels, by_rows] }
         };
         wanted.into_iter().flatten().any(|(route, parts)| {
-            let most = parts.saturating_mul(cut);
             if images < cores {
                 let step = if route == Route::Blocks { 1 } else { cut };
-                let shares = images.saturating_add(1)..=cores.min(most);
+                let shares = images.saturating_add(1)..=cores.min(parts.saturating_mul(cut));
                 shares.rev().any(|n| n.is_multiple_of(step) && self.fits_limit(route, n, cut))
             } else {
-                // As many whole parts for each image; a share that none is left for waits.
-                most >= cores.saturating_sub(cores.checked_rem(cut).unwrap_or(0)) && self.fits_limit(route, cores, cut)
+                // As many parts of each image; a share that none is left for waits.
+                parts >= cores.checked_div(cut).unwrap_or(0) && self.fits_limit(route, cores, cut)
             }
         })
     }
@@ -142,10 +141,11 @@ impl Plan {
     }
 
     /// A share's part of an image: some channels of `input_grad`, and so many points of `grid_grad` that all shares take as long.
-    pub(super) fn part_of_image(&self, part: usize) -> [Range<usize>; 2] {
+    pub(super) fn part_of_image(&self, share: usize) -> Work {
         /// Times that adding a point to a channel, and computing its gradient for a channel, take.
         const ADD: usize = 1;
         const GRADIENT: usize = 1;
+        let Some((image, part)) = self.part_of_share(share) else { return Work::Nothing };
         let (p, points) = (&self.problem, self.points());
         let parts = self.shares_of_image();
         let adds = if p.want_input_grad { ADD } else { 0 };
@@ -162,7 +162,13 @@ impl Plan {
         let last = if part.saturating_add(1) == parts.get() { points } else { end(part).max(first) };
         let channels = split(vectors, parts, part);
         let channel = |vector: usize| vector.saturating_mul(lanes).min(p.c);
-        [channel(channels.start)..channel(channels.end), if p.want_grid_grad { first..last } else { 0..0 }]
+        let channels = channel(channels.start)..channel(channels.end);
+        let points = if p.want_grid_grad { first..last } else { 0..0 };
+        if self.route() == Route::Channels {
+            Work::Channels { image, channels, points }
+        } else {
+            Work::PointLanes { images: image..image.saturating_add(1), channels, points }
+        }
     }
 
     /// Channels that only one share can have.

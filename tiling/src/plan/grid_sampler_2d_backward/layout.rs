@@ -215,6 +215,10 @@ impl Plan {
         let pixel = self.pixel_bytes();
         let size = self.sums_dtype().size();
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
+        let input_of = |image: usize| {
+            let first = image.saturating_mul(pixels);
+            if reads { part_of_cut("input_staged", first..first.saturating_add(pixels), pixels, pixel) } else { 0..0 }
+        };
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
             Work::Direct { .. } => ShareWorkspace { scratch, ..Default::default() },
@@ -229,8 +233,8 @@ impl Plan {
                 let read = if reads { part("partial_grid_grad", all, partial) } else { 0..0 };
                 ShareWorkspace { read, ..Default::default() }
             }
-            Work::Stage { pixels } => {
-                let write = if reads { part_of_cut("input_staged", pixels, self.pixels(), pixel) } else { 0..0 };
+            Work::Stage { pixels: run } => {
+                let write = if reads { part_of_cut("input_staged", run, pixels, pixel) } else { 0..0 };
                 ShareWorkspace { write, ..Default::default() }
             }
             Work::Pack { values } => {
@@ -239,13 +243,14 @@ impl Plan {
             }
             Work::Band { image, rows, .. } if self.route() == Route::PointBands => {
                 let planes = self.problem.c.saturating_mul(pixels);
-                let first = image.saturating_sub(whole).saturating_mul(planes);
+                let first = image.saturating_mul(planes);
                 let row = self.problem.c.saturating_mul(self.problem.wi);
                 let at = |y: usize| first.saturating_add(y.saturating_mul(row));
-                let staged = self.stages_input();
-                let read = if staged { part("input_staged", first..first.saturating_add(planes), size) } else { 0..0 };
-                let apart = self.stages_bands();
-                let write = if apart { part("input_grad_staged", at(rows.start)..at(rows.end), size) } else { 0..0 };
+                let of_image = first..first.saturating_add(planes);
+                let read = if self.stages_input() { part_of_cut("input_staged", of_image, planes, size) } else { 0..0 };
+                let rows = at(rows.start)..at(rows.end);
+                let write =
+                    if self.stages_bands() { part_of_cut("input_grad_staged", rows, planes, size) } else { 0..0 };
                 ShareWorkspace { write, read, ..Default::default() }
             }
             Work::Unpack { .. } => {
@@ -253,21 +258,15 @@ impl Plan {
                 ShareWorkspace { read: part("input_grad_staged", all, size), ..Default::default() }
             }
             Work::Band { image, rows, .. } => {
-                let first = image.saturating_sub(whole).saturating_mul(pixels);
-                let row = |y: usize| first.saturating_add(y.saturating_mul(self.problem.wi));
+                let row = |y: usize| image.saturating_mul(pixels).saturating_add(y.saturating_mul(self.problem.wi));
                 let write = if self.problem.want_input_grad {
-                    part("input_grad_staged", row(rows.start)..row(rows.end), pixel)
+                    part_of_cut("input_grad_staged", row(rows.start)..row(rows.end), pixels, pixel)
                 } else {
                     0..0
                 };
-                let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
-                ShareWorkspace { scratch, write, read }
+                ShareWorkspace { scratch, write, read: input_of(image) }
             }
-            Work::Channels { image, .. } => {
-                let first = image.saturating_sub(whole).saturating_mul(pixels);
-                let read = if reads { part("input_staged", first..first.saturating_add(pixels), pixel) } else { 0..0 };
-                ShareWorkspace { scratch, write: 0..0, read }
-            }
+            Work::Channels { image, .. } => ShareWorkspace { scratch, write: 0..0, read: input_of(image) },
             Work::Unstage { .. } => ShareWorkspace {
                 read: part("input_grad_staged", 0..self.cut.saturating_mul(pixels), pixel),
                 ..Default::default()

@@ -112,16 +112,8 @@ impl Plan {
             (Route::PointLanes | Route::PointBands, "images") => {
                 self.whole_in_lanes(split(self.whole_images(), shares, share))
             }
-            (Route::PointLanes, _) => self.part_of_share(share).map_or(Work::Nothing, |(image, part)| {
-                let [channels, points] = self.part_of_image(part);
-                Work::PointLanes { images: image..image.saturating_add(1), channels, points }
-            }),
-            (Route::Channels, "compute") => self.part_of_share(share).map_or(Work::Nothing, |(image, part)| {
-                let [channels, points] = self.part_of_image(part);
-                Work::Channels { image, channels, points }
-            }),
-            (Route::Images, _) => Work::Images { images: self.images(shares, share) },
             (_, "images") => Work::Images { images: split(self.whole_images(), shares, share) },
+            (Route::Images, _) => Work::Images { images: self.images(shares, share) },
             (Route::Blocks, "compute") => {
                 Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
             }
@@ -129,6 +121,7 @@ impl Plan {
             (Route::Bands | Route::Channels, "stage") => {
                 Work::Stage { pixels: self.of_cut(self.pixels(), shares, share) }
             }
+            (Route::PointLanes | Route::Channels, _) => self.part_of_image(share),
             (Route::PointBands, "stage") => {
                 Work::Pack { values: self.of_cut(p.c.saturating_mul(self.pixels()), shares, share) }
             }
@@ -138,7 +131,7 @@ impl Plan {
                 let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
             }
-            (Route::Bands | Route::Channels, _) => Work::Unstage { planes: self.of_cut(p.c, shares, share) },
+            (Route::Bands, _) => Work::Unstage { planes: self.of_cut(p.c, shares, share) },
             (Route::PointBands, _) => {
                 let first = self.whole_images().saturating_mul(p.c).saturating_mul(p.hi);
                 Work::Unpack { rows: self.input_grad_units(3).share_from(first, shares, share) }
@@ -154,9 +147,8 @@ impl Plan {
 
     /// A share of what the images that are cut have, each so much of it.
     fn of_cut(&self, each: usize, shares: NonZeroUsize, share: usize) -> Range<usize> {
-        let first = self.whole_images().saturating_mul(each);
         let run = split(self.cut.saturating_mul(each), shares, share);
-        first.saturating_add(run.start)..first.saturating_add(run.end)
+        behind(self.whole_images().saturating_mul(each), &run)
     }
 
     /// The elements of the outputs that a share writes; nothing of an output that is not wanted.
@@ -186,14 +178,11 @@ impl Plan {
             }
             Work::Combine { points: run } => ShareRange { grid_grad: points.elements(&run), ..nothing },
             Work::Band { image, points: run, rows } => {
-                let first = image.saturating_mul(self.points());
-                let run = first.saturating_add(run.start)..first.saturating_add(run.end);
-                let grid_grad = points.elements(&run);
+                let grid_grad = points.elements(&behind(image.saturating_mul(self.points()), &run));
                 if self.route() == Route::Bands || self.stages_bands() {
                     ShareRange { grid_grad, ..nothing }
                 } else {
-                    let first = image.saturating_mul(p.hi);
-                    let rows = first.saturating_add(rows.start)..first.saturating_add(rows.end);
+                    let rows = behind(image.saturating_mul(p.hi), &rows);
                     ShareRange { input_grad: self.input_grad_units(3).elements(&rows), grid_grad }
                 }
             }
@@ -209,7 +198,6 @@ impl Plan {
     /// What some channels and some points of an image have of them.
     fn of_part(&self, image: usize, channels: &Range<usize>, points: &Range<usize>) -> ShareRange {
         let (point, plane) = (image.saturating_mul(self.points()), image.saturating_mul(self.problem.c));
-        let behind = |first: usize, run: &Range<usize>| first.saturating_add(run.start)..first.saturating_add(run.end);
         ShareRange {
             input_grad: self.input_grad_units(2).elements(&behind(plane, channels)),
             grid_grad: self.point_units().elements(&behind(point, points)),
@@ -251,4 +239,9 @@ impl Plan {
     pub(super) fn point_units(&self) -> Units {
         self.grid_grad_units(3)
     }
+}
+
+/// A run that counts from `first` on, counted from the begin.
+fn behind(first: usize, run: &Range<usize>) -> Range<usize> {
+    first.saturating_add(run.start)..first.saturating_add(run.end)
 }

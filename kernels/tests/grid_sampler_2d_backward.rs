@@ -1,10 +1,13 @@
 //! GridSampler2DBackward: agreement with the reference, and the same bits whatever the level, threads, tiles, workspace and strides.
 
-#[path = "grid_sampler_2d_backward/law.rs"]
-mod law;
-
 #[path = "grid_sampler_2d_backward/by_hand.rs"]
 mod by_hand;
+#[path = "grid_sampler_2d_backward/channels.rs"]
+mod channels;
+#[path = "grid_sampler_2d_backward/cut.rs"]
+mod cut;
+#[path = "grid_sampler_2d_backward/law.rs"]
+mod law;
 
 mod common;
 
@@ -17,7 +20,7 @@ use ubtile_kernels::{Level, RunError, Values, ValuesMut};
 use ubtile_testkit::problems::{GridSampler, GridSamplerDesc, Layout, POISON, grid_sampler_inputs, output};
 use ubtile_testkit::reference::{self, grid_sampler_2d_backward::Inputs as Tensors};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng, bits_equal, compare, pairwise};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Plan, Problem, Route, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Problem, Route, plan};
 use ubtile_tiling::{Dtype, Edition, PlanOptions, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
@@ -138,72 +141,6 @@ fn every_mode_at_every_level_is_the_law_and_agrees_with_the_reference() {
 }
 
 #[test]
-fn channels_around_lanes_and_blocks() {
-    let rng = &mut Rng::new(2);
-    for (i, c) in [1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 72, 127, 128, 129, 200].into_iter().enumerate() {
-        let interpolation = [Interpolation::Bilinear, Interpolation::Bicubic, Interpolation::Bilinear][i % 3];
-        let spec = GridSampler { n: 1 + i % 3, c, dtype: DTYPES[i % 4], interpolation, ..Default::default() };
-        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
-        for plan in plans(&problem) {
-            for level in Level::available() {
-                check_plan(&spec, &plan, level, 1 + i % 3, &tensors, &want);
-            }
-        }
-    }
-}
-
-/// The nearest pixel needs no gradient of the grid, so channels of images beyond a cache are staged a part at a time.
-#[test]
-fn channels_of_a_large_image_in_parts() {
-    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(8));
-    // Parts of 32 and 32 channels, and in the second block 32 and 7; the same, and 32 and 1.
-    for (dtype, n, c, hi, wi) in [(Dtype::F64, 1, 103, 61, 60), (Dtype::F32, 2, 97, 90, 91)] {
-        for output_mask in [[true, true], [true, false], [false, true]] {
-            let spec =
-                GridSampler { dtype, n, c, hi, wi, ho: 9, wo: 11, interpolation, output_mask, ..Default::default() };
-            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
-            let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
-            assert_eq!(plan.route(), Route::Images);
-            for level in Level::available() {
-                check_plan(&spec, &plan, level, 1, &tensors, &want);
-            }
-        }
-    }
-}
-
-/// Where a few planes are added to at a time: one, two, an odd number and those behind a group, from points around a part and a run.
-#[test]
-fn planes_of_a_large_image_some_at_a_time() {
-    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(13));
-    for (i, (dtype, c, hi, wi)) in [
-        (Dtype::F64, 8, 61, 160),
-        (Dtype::F64, 12, 61, 160),
-        (Dtype::F64, 19, 61, 160),
-        (Dtype::F32, 16, 200, 155),
-        (Dtype::F32, 15, 200, 155),
-        (Dtype::F16, 7, 19, 20),
-        (Dtype::Bf16, 8, 20, 21),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        for [ho, wo] in [[1, 1], [3, 21], [8, 8], [5, 13], [7, 73], [16, 32], [19, 27], [32, 40]] {
-            let padding_mode = [PaddingMode::Zeros, PaddingMode::Border, PaddingMode::Reflection][(i + ho) % 3];
-            let n = 1 + i % 2;
-            let spec = GridSampler { dtype, n, c, hi, wi, ho, wo, interpolation, padding_mode, ..Default::default() };
-            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
-            for cores in [1, 3] {
-                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
-                assert_eq!(plan.route(), Route::PointLanes);
-                for level in Level::available() {
-                    check_plan(&spec, &plan, level, cores, &tensors, &want);
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn points_and_pixels_around_chunks() {
     let rng = &mut Rng::new(3);
     let shapes = [(1, 1), (1, 15), (4, 4), (1, 17), (63, 1), (5, 13), (8, 8), (16, 16), (20, 13)];
@@ -298,41 +235,6 @@ fn every_route_is_reached() {
     assert_eq!(passes(0), (true, 18));
 }
 
-/// As many whole images for each share, and parts of those that are left over.
-#[test]
-fn images_left_over() {
-    let rng = &mut Rng::new(24);
-    let layouts = [
-        (Layout::Contiguous, Layout::Contiguous),
-        (Layout::Spread, Layout::Pitched),
-        (Layout::Transposed, Layout::Spread),
-    ];
-    for (i, (n, cores)) in [(3_usize, 2_usize), (5, 4), (11, 8)].into_iter().enumerate() {
-        for (j, (dtype, c)) in
-            [(Dtype::F32, 1), (Dtype::F64, 2), (Dtype::Bf16, 3), (Dtype::F16, 5), (Dtype::F32, 9), (Dtype::F32, 28)]
-                .into_iter()
-                .enumerate()
-        {
-            for interpolation in [Interpolation::Bilinear, Interpolation::Nearest] {
-                // Images that are large enough.
-                let wi = (cores / (n % cores) * 128 * 1024).div_ceil(2 * c * 40);
-                let (inputs, outputs) = layouts[(i + j) % 3];
-                let size = GridSampler { dtype, n, c, hi: 40, wi, ho: 9, wo: 8, ..Default::default() };
-                let spec = GridSampler { inputs, outputs, interpolation, ..size };
-                let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
-                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
-                // Shares may have channels of an image whose points add to the nearest pixels, which are fewer.
-                if interpolation == Interpolation::Bilinear || c >= cores {
-                    assert_eq!((plan.block_dim(), plan.whole_images()), (cores, n / cores * cores), "{plan:?}");
-                }
-                for level in Level::available() {
-                    check_plan(&spec, &plan, level, 2, &tensors, &want);
-                }
-            }
-        }
-    }
-}
-
 /// Bicubic points beside the image, in rows of which it has the first, have no gradient, not even of an infinite `grad_output`.
 #[test]
 fn rows_without_columns() {
@@ -347,35 +249,6 @@ fn rows_without_columns() {
         for plan in plans(&problem) {
             for level in Level::available() {
                 check_plan(&spec, &plan, level, 1, &tensors, &want);
-            }
-        }
-    }
-}
-
-/// An image upside down: no point of a share adds to the share's own band, and all have gradients.
-#[test]
-fn points_far_from_their_band() {
-    let (bilinear, bicubic) = (Interpolation::Bilinear, Interpolation::Bicubic);
-    for (c, interpolation, route) in [
-        (5, bilinear, Route::Bands),
-        (5, bicubic, Route::Bands),
-        (1, bilinear, Route::PointBands),
-        (3, bilinear, Route::PointBands),
-    ] {
-        let spec = GridSampler { n: 1, c, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };
-        let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(13));
-        let grid = Data::from_fn(spec.desc().grid, |i| {
-            let (point, is_y) = (i / 2, i % 2 == 1);
-            let [at, size] = if is_y { [point / 16, 64] } else { [point % 16, 16] };
-            1.0 - (2 * at + 1) as f64 / size as f64
-        });
-        let tensors = Tensors { grid, ..tensors };
-        let want = law(&problem, &tensors);
-        let plans = plans(&problem);
-        assert!(plans.iter().any(|plan| plan.route() == route));
-        for plan in plans {
-            for level in Level::available() {
-                check_plan(&spec, &plan, level, 3, &tensors, &want);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct ChannelsLast<'a, T: Element> {
     /// From the block's first channel on.
     pub(crate) grad_output: Planes<&'a [T]>,
     pub(crate) channels: usize,
-    /// Values of a staged position: `channels` rounded up to 4, or to a multiple of 8.
+    /// Values of a staged position, as `Plan::pitch_of`.
     pub(crate) pitch: usize,
     /// The staged image; empty when it is not read.
     pub(crate) input: &'a [T::Acc],
@@ -167,6 +167,8 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
             16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
             _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
+            // Of F64 alone.
+            12 if A::V::<S>::LANES <= 4 => self.grouped::<S, 12, 1>(isa),
             16 => self.grouped::<S, 8, 2>(isa),
             _ => self.grouped::<S, 8, 0>(isa),
         }

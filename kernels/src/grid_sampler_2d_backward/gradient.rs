@@ -18,7 +18,7 @@ pub(crate) fn halve<V: Copy + Add<Output = V>>([a, b, c, d, e, f, g, h]: [V; 8])
 }
 
 /// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point. Of
-/// sixteen the first eight lanes are the sums.
+/// more than eight the first eight lanes are the sums.
 #[inline(always)]
 pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
@@ -48,6 +48,12 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
         let [to_x, to_y] = &mut lanes;
         x.store(to_x.get_mut(j..).unwrap_or(&mut []));
         y.store(to_y.get_mut(j..).unwrap_or(&mut []));
+        if j >= 8 {
+            for (to, sums) in [(to_x, x), (to_y, y)] {
+                let to = to.get_mut(j.wrapping_sub(8)..).unwrap_or(&mut []);
+                (<A::V<S> as Vector<S>>::load(isa, to) + sums).store(to);
+            }
+        }
     }
     lanes
 }

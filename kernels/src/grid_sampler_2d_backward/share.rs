@@ -132,7 +132,7 @@ impl<T: Stored> Share<'_, T> {
     fn block(&mut self, n: usize, b: usize, part: Option<usize>) {
         let (plan, level) = (self.sources.plan, self.sources.level);
         let (p, (first, channels)) = (plan.problem(), self.sources.block(b));
-        let (pitch, points) = (Plan::pitch_of(channels), plan.points());
+        let (pitch, points) = (plan.pitch_of(channels), plan.points());
         let (layout, pixels) = (plan.scratch(), 0..plan.pixels());
         let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut scratch = Front::new(&mut *self.scratch);
@@ -276,7 +276,7 @@ fn add_channels<T: Stored>(
 ) {
     let (plan, level) = (sources.plan, sources.level);
     // The last ones may be fewer.
-    let (count, pitch) = (channels.len(), Plan::pitch_of(channels.len()));
+    let (count, pitch) = (channels.len(), plan.pitch_of(channels.len()));
     let sums = sums.get_mut(..plan.pixels().wrapping_mul(pitch)).unwrap_or(&mut []);
     sums.fill(T::Acc::default());
     sources.channels_last(n, channels, pitch, input).run(0..plan.points(), tile, sums, grid_grad);

@@ -1,0 +1,105 @@
+//! Channels around those of a vector, of a block, and of what a cache holds of an image.
+
+use ubtile_kernels::Level;
+use ubtile_testkit::problems::GridSampler;
+use ubtile_testkit::{Coordinates, Fill, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Route, plan};
+use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
+
+use super::{DTYPES, check_plan, plans, sample};
+
+#[test]
+fn channels_around_lanes_and_blocks() {
+    let rng = &mut Rng::new(2);
+    for (i, c) in [1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 72, 127, 128, 129, 200].into_iter().enumerate() {
+        let interpolation = [Interpolation::Bilinear, Interpolation::Bicubic, Interpolation::Bilinear][i % 3];
+        let spec = GridSampler { n: 1 + i % 3, c, dtype: DTYPES[i % 4], interpolation, ..Default::default() };
+        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+        for plan in plans(&problem) {
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 1 + i % 3, &tensors, &want);
+            }
+        }
+    }
+}
+
+/// F64 has pixels of twelve channels, too, which are no whole number of the longest vectors: in images, in the last block of
+/// channels, and in bands of rows.
+#[test]
+fn doubles_of_up_to_twelve_channels() {
+    let rng = &mut Rng::new(25);
+    for c in [8, 9, 10, 11, 12, 13, 73, 76] {
+        for (coordinates, interpolation) in [
+            (Coordinates::Smooth, Interpolation::Bilinear),
+            (Coordinates::Random, Interpolation::Bilinear),
+            (Coordinates::Random, Interpolation::Nearest),
+            (Coordinates::Random, Interpolation::Bicubic),
+        ] {
+            // Images so large that the nearest interpolation has channels side by side.
+            let [hi, wi] = if interpolation == Interpolation::Nearest { [363, 362] } else { [33, 9] };
+            let spec =
+                GridSampler { dtype: Dtype::F64, n: 1, c, hi, wi, ho: 9, wo: 15, interpolation, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, coordinates, rng);
+            for cores in [1, 4] {
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                let packed = (9..=12).contains(&c) && interpolation != Interpolation::Bicubic;
+                assert_eq!(plan.pitch() % 8 == 4, packed, "{plan:?}");
+                assert_eq!(plan.route() == Route::Bands, cores > 1 && c < 64, "{plan:?}");
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
+/// The nearest pixel needs no gradient of the grid, so channels of images beyond a cache are staged a part at a time.
+#[test]
+fn channels_of_a_large_image_in_parts() {
+    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(8));
+    // Parts of 32 and 32 channels, and in the second block 32 and 7; the same, and 32 and 1.
+    for (dtype, n, c, hi, wi) in [(Dtype::F64, 1, 103, 61, 60), (Dtype::F32, 2, 97, 90, 91)] {
+        for output_mask in [[true, true], [true, false], [false, true]] {
+            let spec =
+                GridSampler { dtype, n, c, hi, wi, ho: 9, wo: 11, interpolation, output_mask, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
+            let plan = plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap();
+            assert_eq!(plan.route(), Route::Images);
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 1, &tensors, &want);
+            }
+        }
+    }
+}
+
+/// Where a few planes are added to at a time: one, two, an odd number and those behind a group, from points around a part and a run.
+#[test]
+fn planes_of_a_large_image_some_at_a_time() {
+    let (interpolation, mut rng) = (Interpolation::Nearest, Rng::new(13));
+    for (i, (dtype, c, hi, wi)) in [
+        (Dtype::F64, 8, 61, 160),
+        (Dtype::F64, 12, 61, 160),
+        (Dtype::F64, 19, 61, 160),
+        (Dtype::F32, 16, 200, 155),
+        (Dtype::F32, 15, 200, 155),
+        (Dtype::F16, 7, 19, 20),
+        (Dtype::Bf16, 8, 20, 21),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for [ho, wo] in [[1, 1], [3, 21], [8, 8], [5, 13], [7, 73], [16, 32], [19, 27], [32, 40]] {
+            let padding_mode = [PaddingMode::Zeros, PaddingMode::Border, PaddingMode::Reflection][(i + ho) % 3];
+            let n = 1 + i % 2;
+            let spec = GridSampler { dtype, n, c, hi, wi, ho, wo, interpolation, padding_mode, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, &mut rng);
+            for cores in [1, 3] {
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                assert_eq!(plan.route(), Route::PointLanes);
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}

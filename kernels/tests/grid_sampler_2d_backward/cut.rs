@@ -1,0 +1,75 @@
+//! Images of which shares have parts.
+
+use ubtile_kernels::Level;
+use ubtile_testkit::problems::{GridSampler, Layout};
+use ubtile_testkit::reference::grid_sampler_2d_backward::Inputs as Tensors;
+use ubtile_testkit::{Coordinates, Data, Fill, Rng};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Route, plan};
+use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
+
+use super::law::law;
+use super::{check_plan, plans, sample};
+
+/// As many whole images for each share, and parts of those that are left over.
+#[test]
+fn images_left_over() {
+    let rng = &mut Rng::new(24);
+    let layouts = [
+        (Layout::Contiguous, Layout::Contiguous),
+        (Layout::Spread, Layout::Pitched),
+        (Layout::Transposed, Layout::Spread),
+    ];
+    for (i, (n, cores)) in [(3_usize, 2_usize), (5, 4), (11, 8)].into_iter().enumerate() {
+        for (j, (dtype, c)) in
+            [(Dtype::F32, 1), (Dtype::F64, 2), (Dtype::Bf16, 3), (Dtype::F16, 5), (Dtype::F32, 9), (Dtype::F32, 28)]
+                .into_iter()
+                .enumerate()
+        {
+            for interpolation in [Interpolation::Bilinear, Interpolation::Nearest] {
+                // Images that are large enough.
+                let wi = (cores / (n % cores) * 128 * 1024).div_ceil(2 * c * 40);
+                let (inputs, outputs) = layouts[(i + j) % 3];
+                let size = GridSampler { dtype, n, c, hi: 40, wi, ho: 9, wo: 8, ..Default::default() };
+                let spec = GridSampler { inputs, outputs, interpolation, ..size };
+                let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                // Shares may have channels of an image whose points add to the nearest pixels, which are fewer.
+                if interpolation == Interpolation::Bilinear || c >= cores {
+                    assert_eq!((plan.block_dim(), plan.whole_images()), (cores, n / cores * cores), "{plan:?}");
+                }
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, 2, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
+/// An image upside down: no point of a share adds to the share's own band, and all have gradients.
+#[test]
+fn points_far_from_their_band() {
+    let (bilinear, bicubic) = (Interpolation::Bilinear, Interpolation::Bicubic);
+    for (c, interpolation, route) in [
+        (5, bilinear, Route::Bands),
+        (5, bicubic, Route::Bands),
+        (1, bilinear, Route::PointBands),
+        (3, bilinear, Route::PointBands),
+    ] {
+        let spec = GridSampler { n: 1, c, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };
+        let (problem, tensors, _) = sample(&spec, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(13));
+        let grid = Data::from_fn(spec.desc().grid, |i| {
+            let (point, is_y) = (i / 2, i % 2 == 1);
+            let [at, size] = if is_y { [point / 16, 64] } else { [point % 16, 16] };
+            1.0 - (2 * at + 1) as f64 / size as f64
+        });
+        let tensors = Tensors { grid, ..tensors };
+        let want = law(&problem, &tensors);
+        let plans = plans(&problem);
+        assert!(plans.iter().any(|plan| plan.route() == route));
+        for plan in plans {
+            for level in Level::available() {
+                check_plan(&spec, &plan, level, 3, &tensors, &want);
+            }
+        }
+    }
+}

@@ -167,8 +167,10 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
             16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
             _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
-            // Of F64 alone.
+            // Of F64 alone: half a line less than whole lines, and what follows of it is not added up either.
             12 if A::V::<S>::LANES <= 4 => self.grouped::<S, 12, 1>(isa),
+            20 if A::V::<S>::LANES <= 4 => self.grouped::<S, 20, 1>(isa),
+            28 if A::V::<S>::LANES <= 4 => self.grouped::<S, 28, 1>(isa),
             16 => self.grouped::<S, 8, 2>(isa),
             _ => self.grouped::<S, 8, 0>(isa),
         }

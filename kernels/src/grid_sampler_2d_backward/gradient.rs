@@ -50,7 +50,7 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
         y.store(to_y.get_mut(j..).unwrap_or(&mut []));
         if j >= 8 {
             for (to, sums) in [(to_x, x), (to_y, y)] {
-                let to = to.get_mut(j.wrapping_sub(8)..).unwrap_or(&mut []);
+                let to = to.get_mut(j % 8..).unwrap_or(&mut []);
                 (<A::V<S> as Vector<S>>::load(isa, to) + sums).store(to);
             }
         }

@@ -1,7 +1,7 @@
 //! Channels around those of a vector, of a block, and of what a cache holds of an image.
 
 use ubtile_kernels::Level;
-use ubtile_testkit::problems::GridSampler;
+use ubtile_testkit::problems::{GridSampler, Layout};
 use ubtile_testkit::{Coordinates, Fill, Rng};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Route, plan};
 use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
@@ -23,28 +23,35 @@ fn channels_around_lanes_and_blocks() {
     }
 }
 
-/// F64 has pixels of twelve channels, too, which are no whole number of the longest vectors: in images, in the last block of
-/// channels, and in bands of rows.
+/// F64 has pixels of 12, 20 and 28 channels, too, which are no whole number of the longest vectors: in images, in the last block of
+/// channels, in bands of rows, and in parts of an image's channels.
 #[test]
-fn doubles_of_up_to_twelve_channels() {
+fn doubles_of_odd_numbers_of_fours() {
     let rng = &mut Rng::new(25);
-    for c in [8, 9, 10, 11, 12, 13, 73, 76] {
+    for c in [8, 9, 12, 13, 17, 20, 21, 25, 28, 29, 73, 84, 89] {
         for (coordinates, interpolation) in [
             (Coordinates::Smooth, Interpolation::Bilinear),
             (Coordinates::Random, Interpolation::Bilinear),
             (Coordinates::Random, Interpolation::Nearest),
             (Coordinates::Random, Interpolation::Bicubic),
         ] {
-            // Images so large that the nearest interpolation has channels side by side.
-            let [hi, wi] = if interpolation == Interpolation::Nearest { [363, 362] } else { [33, 9] };
-            let spec =
-                GridSampler { dtype: Dtype::F64, n: 1, c, hi, wi, ho: 9, wo: 15, interpolation, ..Default::default() };
+            let size = GridSampler { dtype: Dtype::F64, n: 1, c, hi: 33, wi: 9, ho: 9, wo: 15, ..Default::default() };
+            // Of the nearest interpolation such channels stay side by side.
+            let inputs =
+                if c % 2 == 0 || interpolation == Interpolation::Nearest { Layout::ChannelsLast } else { size.inputs };
+            let spec = GridSampler { interpolation, inputs, ..size };
             let (problem, tensors, want) = sample(&spec, Fill::Specials, coordinates, rng);
-            for cores in [1, 4] {
+            for cores in [1, 2, 4] {
                 let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
-                let packed = (9..=12).contains(&c) && interpolation != Interpolation::Bicubic;
+                let packed = [9, 12, 17, 20, 25, 28].contains(&c) && interpolation != Interpolation::Bicubic;
                 assert_eq!(plan.pitch() % 8 == 4, packed, "{plan:?}");
-                assert_eq!(plan.route() == Route::Bands, cores > 1 && c < 64, "{plan:?}");
+                let route = match (cores, c) {
+                    (1, _) => Route::Images,
+                    (_, 65..) => Route::Blocks,
+                    (2, 25..) => Route::Channels,
+                    _ => Route::Bands,
+                };
+                assert_eq!(plan.route(), route, "{plan:?}");
                 for level in Level::available() {
                     check_plan(&spec, &plan, level, cores, &tensors, &want);
                 }

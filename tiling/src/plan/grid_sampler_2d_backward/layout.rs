@@ -43,14 +43,16 @@ pub struct ShareWorkspace {
 }
 
 impl Plan {
-    /// Values of a staged position of a block with so many channels: rounded up to 4, or to a multiple of 8 beyond; in F64 9 to 12
-    /// are 12, three vectors of 32 bytes instead of four, but for the bicubic interpolation.
+    /// Values of a staged position of a block with so many channels: rounded up to 4, or to a multiple of 8 beyond; in F64, where
+    /// four are a vector of 32 bytes, up to 28 to a multiple of 4, but for the bicubic interpolation.
     #[must_use]
     pub fn pitch_of(&self, channels: usize) -> usize {
         let p = &self.problem;
         match channels {
             0..=4 => 4,
-            9..=12 if p.dtype == Dtype::F64 && p.interpolation != Interpolation::Bicubic => 12,
+            9..=28 if p.dtype == Dtype::F64 && p.interpolation != Interpolation::Bicubic => {
+                channels.next_multiple_of(4)
+            }
             channels => channels.next_multiple_of(8),
         }
     }

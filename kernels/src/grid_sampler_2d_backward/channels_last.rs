@@ -107,15 +107,19 @@ impl<T: Element> ChannelsLast<'_, T> {
 
     fn sixteen(&self, bicubic: &Bicubic, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>) {
         // A band's share looks at many points that lie outside of the band.
-        let (cells, all) = (chunk.cells, !chunk.input.is_empty() || self.window == self.image);
-        if !all && !(0..cells.count).any(|k| bicubic.reaches(cells, k, &self.window)) {
+        let (cells, band) = (chunk.cells, self.window != self.image);
+        if band && chunk.input.is_empty() && !(0..cells.count).any(|k| bicubic.reaches(cells, k, &self.window)) {
             return;
         }
         self.stage(points, chunk.tile);
         let (image, window) = (&self.image, &self.window);
         // A group of eight channels is one vector in f64.
         let wide = self.level.wide_points() && self.pitch > 4 && size_of::<T::Acc>() == 8;
-        self.level.dispatch_widest(wide, Sixteen { chunk, bicubic, image, window, all });
+        if band {
+            self.level.dispatch_widest(wide, Sixteen::<_, true> { chunk, bicubic, image, window });
+        } else {
+            self.level.dispatch_widest(wide, Sixteen::<_, false> { chunk, bicubic, image, window });
+        }
     }
 }
 
@@ -167,7 +171,7 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
             16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
             _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
-            // Of F64 alone: half a line less than whole lines, and what follows of it is not added up either.
+            // Of F64 alone, whose vectors of four the plan does not fill up to eight.
             12 if A::V::<S>::LANES <= 4 => self.grouped::<S, 12, 1>(isa),
             20 if A::V::<S>::LANES <= 4 => self.grouped::<S, 20, 1>(isa),
             28 if A::V::<S>::LANES <= 4 => self.grouped::<S, 28, 1>(isa),

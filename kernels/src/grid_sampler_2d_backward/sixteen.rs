@@ -12,20 +12,19 @@ use super::windows::{ABSENT, Window};
 use crate::level::Kernel;
 use crate::simd::{Isa, Real, Vector};
 
-/// A chunk of points that mix up to sixteen pixels.
+/// A chunk of points that mix up to sixteen pixels, which are added to the image, or to a band of its rows. Told apart when this is
+/// compiled: to hold what a look at a point's rows needs takes a tenth longer.
 #[derive(Debug)]
-pub(crate) struct Sixteen<'a, 'b, A> {
+pub(crate) struct Sixteen<'a, 'b, A, const BAND: bool> {
     pub(crate) chunk: &'b mut Chunk<'a, A>,
     pub(crate) bicubic: &'b Bicubic,
     /// Where pixels are read.
     pub(crate) image: &'b Window,
     /// Where they are added to.
     pub(crate) window: &'b Window,
-    /// Whether points matter that add to no pixel of the window.
-    pub(crate) all: bool,
 }
 
-impl<A: Real> Kernel for Sixteen<'_, '_, A> {
+impl<A: Real, const BAND: bool> Kernel for Sixteen<'_, '_, A, BAND> {
     type Output = ();
 
     #[inline(always)]
@@ -40,11 +39,11 @@ impl<A: Real> Kernel for Sixteen<'_, '_, A> {
     }
 }
 
-impl<A: Real> Sixteen<'_, '_, A> {
+impl<A: Real, const BAND: bool> Sixteen<'_, '_, A, BAND> {
     /// With pixels of so many groups of channels; 0 stands for any number.
     #[inline(always)]
     fn grouped<S: Isa, const GROUP: usize, const GROUPS: usize>(self, isa: S) {
-        let Self { chunk, bicubic, image, window, all } = self;
+        let Self { chunk, bicubic, image, window } = self;
         let pitch = if GROUPS > 0 { GROUPS.wrapping_mul(GROUP) } else { chunk.pitch };
         let groups = pitch / GROUP;
         let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
@@ -55,14 +54,20 @@ impl<A: Real> Sixteen<'_, '_, A> {
         let tile = tile.as_chunks::<GROUP>().0.chunks(groups.max(1));
         let points = sums_x.iter_mut().zip(sums_y).zip(tile).take(cells.count);
         for (k, ((sum_x, sum_y), go)) in points.enumerate() {
-            // Before the first pixel is found: to hold that over a call takes a tenth longer.
-            if !all && !bicubic.reaches(cells, k, window) {
+            let (Some(go), Some(first)) = (go.get(..groups), first_of(cells, k)) else { continue };
+            let pixels = image.sixteen(first);
+            let adds = match pixels {
+                _ if !BAND => true,
+                // Their rows are no others than these.
+                Some(_) => window.has_any_of_four(first[0]),
+                None => bicubic.reaches(cells, k, window),
+            };
+            if !adds && input.is_empty() {
                 continue;
             }
-            let (Some(go), Some(first)) = (go.get(..groups), first_of(cells, k)) else { continue };
             let [columns, rows] = [columns.at(k), rows.at(k)];
             if !input.is_empty() {
-                let [x, y] = match image.sixteen(first).and_then(|at| four_rows(input, at, image.strides[0], groups)) {
+                let [x, y] = match pixels.and_then(|at| four_rows(input, at, image.strides[0], groups)) {
                     Some(pixels) => gradient::bicubic(isa, go, &pixels, &columns, &rows),
                     None => {
                         let offsets = bicubic.offsets(first, image);
@@ -79,7 +84,7 @@ impl<A: Real> Sixteen<'_, '_, A> {
                 };
                 (*sum_x, *sum_y) = (gradient::halve(x), gradient::halve(y));
             }
-            if input_grad.is_empty() {
+            if input_grad.is_empty() || !adds {
                 continue;
             }
             if let Some(at) = window.sixteen(first) {

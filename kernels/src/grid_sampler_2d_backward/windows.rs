@@ -44,6 +44,13 @@ impl Window {
         if x < self.size[1] { x.wrapping_mul(self.strides[1]) } else { ABSENT }
     }
 
+    /// Whether it has any of four rows of the image.
+    #[inline(always)]
+    pub(crate) fn has_any_of_four(&self, first: isize) -> bool {
+        let end = self.first[0].wrapping_add(self.size[0]);
+        (first as usize) < end && self.first[0] < (first as usize).wrapping_add(4)
+    }
+
     /// Offset of a pixel that three more follow in its row and in its column.
     #[inline(always)]
     pub(crate) fn sixteen(&self, [y, x]: [isize; 2]) -> Option<usize> {

@@ -71,3 +71,14 @@ fn squares_are_those_of_corners_of_f32() {
 fn squares_are_those_of_corners_of_f64() {
     squares_are_those_of_corners(|n| n);
 }
+
+#[test]
+fn four_rows_are_in_a_window_where_one_of_them_is() {
+    for (first, rows) in (0..7).flat_map(|first| (1..7).map(move |rows| (first, rows))) {
+        let window = Window { first: [first, 0], size: [rows, 3], strides: [3, 1] };
+        for y in 0..20 {
+            let want = (y..y + 4).any(|y| window.row(y) < ABSENT);
+            assert_eq!(window.has_any_of_four(y), want, "{y} in {window:?}");
+        }
+    }
+}

@@ -8,7 +8,6 @@ use std::fmt;
 use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ubtile_sim::aclnn::Device;
@@ -19,6 +18,7 @@ use ubtile_sim::report::{Envelope, Folder, NotWritten, SaveError, Saved, Simulat
 use ubtile_sim::text;
 use ubtile_tiling::{PlanOptions, Problem, Route, plan, vendor_plan};
 
+use crate::monitor::Monitor;
 use crate::operators::Work;
 use crate::soc::{self, Chosen};
 
@@ -68,12 +68,16 @@ impl Failed {
 /// Calls so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
+/// The folder that the environment names. It is read once: a client may change its environment while streams run.
+fn named() -> Option<PathBuf> {
+    static FOLDER: Monitor<Option<Option<PathBuf>>> = Monitor::new(None);
+    let read = || env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    FOLDER.lock().get_or_insert_with(read).clone()
+}
+
 /// A call, if the environment asks for its simulation. Calls are counted in the order of phase 2.
 pub(crate) fn asked(function: &'static str, work: &Work, deterministic: bool) -> Option<Profiled> {
-    // Read once: a client may change its environment while streams run.
-    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let named = || env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = FOLDER.get_or_init(named).as_ref()?;
+    let folder = named()?;
     // Without a product there is no executor either.
     let chosen = soc::chosen().ok()?;
     let what = match work {

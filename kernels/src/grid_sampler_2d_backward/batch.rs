@@ -68,7 +68,8 @@ fn of<A: Real>(each: &[A; BATCH], k: usize) -> A {
     each.get(k & (BATCH - 1)).copied().unwrap_or_default()
 }
 
-/// The sum over a block of channels for each point, from its lanes, at most the first eight. Of a level with at most eight lanes.
+/// The sum over a block of channels for each point, from its lanes, at most the first eight. Of a level with at most four lanes: the
+/// first halves of eight are added before points are exchanged with lanes, of which fewer are left then.
 #[inline(always)]
 pub(crate) fn halve_each<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
@@ -76,23 +77,34 @@ pub(crate) fn halve_each<S: Isa, A: Real, const GROUP: usize>(
     sums: &mut [A; BATCH],
 ) {
     let width = lanes_of::<S, A>();
+    let zero = splat(isa, A::default());
     for k in (0..BATCH).step_by(width) {
-        let mut each = [splat(isa, A::default()); 8];
-        for j in (0..GROUP.min(8)).step_by(width) {
-            A::V::<S>::transpose(
-                #[inline(always)]
-                |point| {
-                    let lanes = points.get(k.wrapping_add(point)).and_then(|lanes| lanes.get(j..));
-                    Vector::load(isa, lanes.unwrap_or(&[]))
-                },
-                #[inline(always)]
-                |lane, values| {
-                    if let Some(to) = each.get_mut(j.wrapping_add(lane)) {
-                        *to = values;
-                    }
-                },
-            );
-        }
-        put::<S, _, _>(halve(each), sums, k);
+        let mut each = [zero; 4];
+        A::V::<S>::transpose(
+            #[inline(always)]
+            |point| {
+                let Some(lanes) = points.get(k.wrapping_add(point)) else { return zero };
+                let from = |lane: usize| Vector::load(isa, lanes.get(lane..).unwrap_or(&[]));
+                match width {
+                    4 => from(0) + from(4),
+                    2 => (from(0) + from(4)) + (from(2) + from(6)),
+                    _ => halve([from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7)]),
+                }
+            },
+            #[inline(always)]
+            |lane, values| {
+                if let Some(to) = each.get_mut(lane) {
+                    *to = values;
+                }
+            },
+        );
+        let [a, b, c, d] = each;
+        let sum = match width {
+            4 => (a + c) + (b + d),
+            2 => a + b,
+            _ => a,
+        };
+        // A sum begins with +0, so it is nowhere -0. To add it at the end is the same, and is done once for all lanes.
+        put::<S, _, _>(sum + zero, sums, k);
     }
 }

@@ -198,7 +198,11 @@ impl<A: Real> Four<'_, '_, A> {
         let Chunk { cells, tile, input, input_grad, sums: [sums_x, sums_y], .. } = chunk;
         let (cells, input, input_grad) = (*cells, *input, &mut **input_grad);
         let groups = pitch / GROUP;
-        let tile = tile.as_chunks::<GROUP>().0.chunks(groups.wrapping_mul(BATCH).max(1));
+        let nothing = [NONE; CHUNK];
+        let read = if input.is_empty() { &nothing } else { read };
+        let added_to = if scatters { added_to } else { &nothing };
+        let tile = tile.get(..count.wrapping_mul(pitch)).unwrap_or(&[]).as_chunks::<GROUP>().0;
+        let tile = tile.chunks(groups.wrapping_mul(BATCH).max(1));
         let squares = read.as_chunks::<BATCH>().0.iter().zip(added_to.as_chunks::<BATCH>().0);
         let sums = sums_x.as_chunks_mut().0.iter_mut().zip(sums_y.as_chunks_mut().0);
         let (mut batch, mut lanes) = (Batch::new(), [[[A::default(); GROUP]; BATCH]; 2]);
@@ -206,14 +210,9 @@ impl<A: Real> Four<'_, '_, A> {
             (0..count).step_by(BATCH).zip(squares.zip(sums.map(|(x, y)| [x, y])).zip(tile))
         {
             batch.set(isa.eight(), cells, first);
-            let points = read.iter().zip(added_to).take(count.wrapping_sub(first));
             let [xs, ys] = &mut lanes;
-            for (k, ((&read, &added_to), go)) in points.zip(go.chunks_exact(groups.max(1))).enumerate() {
-                let (Some(to_x), Some(to_y)) = (xs.get_mut(k & (BATCH - 1)), ys.get_mut(k & (BATCH - 1))) else {
-                    break;
-                };
-                let read = if input.is_empty() { NONE } else { read };
-                let added_to = if scatters { added_to } else { NONE };
+            let points = xs.iter_mut().zip(ys).zip(read.iter().zip(added_to)).zip(go.chunks_exact(groups.max(1)));
+            for (k, (((to_x, to_y), (&read, &added_to)), go)) in points.enumerate() {
                 if (read | added_to) & PARTLY != 0 {
                     let partly = Partly {
                         cells: (cells, first.wrapping_add(k)),
@@ -228,7 +227,7 @@ impl<A: Real> Four<'_, '_, A> {
                     [*to_x, *to_y] = isa.call(partly);
                     continue;
                 }
-                [*to_x, *to_y] = match square(input, at(read), belows[0], go.len()) {
+                [*to_x, *to_y] = match square(input, at(read), belows[0], groups) {
                     Some(four) if read != NONE => gradient::bilinear(isa, go, four, batch.distances(k)),
                     _ => [[A::default(); GROUP]; 2],
                 };
@@ -239,13 +238,19 @@ impl<A: Real> Four<'_, '_, A> {
                     if let Some(pixel) = position_mut(input_grad, at(added_to), pitch) {
                         gradient::scatter(isa, pixel, A::ONE, go);
                     }
-                } else if let Some(square) = square_mut(input_grad, at(added_to), belows[1], go.len()) {
+                } else if let Some(square) = square_mut(input_grad, at(added_to), belows[1], groups) {
                     gradient::scatter_square(isa, square, batch.weights(k), go);
                 }
             }
             if !input.is_empty() {
-                halve_each(isa.eight(), &lanes[0], sums_x);
-                halve_each(isa.eight(), &lanes[1], sums_y);
+                // F64 has four lanes where F32 has eight.
+                for (points, sums) in lanes.iter().zip([sums_x, sums_y]) {
+                    if const { A::V::<S::Eight>::LANES <= 4 } {
+                        halve_each(isa.eight(), points, sums);
+                    } else {
+                        halve_each(isa.quad(), points, sums);
+                    }
+                }
             }
         }
     }

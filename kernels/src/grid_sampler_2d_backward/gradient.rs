@@ -18,7 +18,9 @@ pub(crate) fn halve<V: Copy + Add<Output = V>>([a, b, c, d, e, f, g, h]: [V; 8])
 }
 
 /// Adds channels side by side to their lanes: `GROUP` values at a time of `grad_output` and of the four pixels around the point. Of
-/// more than eight the first eight lanes are the sums.
+/// more than eight the first eight lanes are the sums. Those of negative zeros alone are one too, which [`halve_each`] makes +0.
+///
+/// [`halve_each`]: super::batch::halve_each
 #[inline(always)]
 pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
     isa: S,
@@ -28,13 +30,17 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
 ) -> Lanes<A, GROUP> {
     let Distances { before: [bx, by], after: [ax, ay] } = distances;
     let (bx, by, ax, ay) = (splat(isa, bx), splat(isa, by), splat(isa, ax), splat(isa, ay));
-    let mut lanes = [[A::default(); GROUP]; 2];
+    // What changes no term that is added to it; +0 would change -0.
+    let mut lanes = [[-A::default(); GROUP]; 2];
     // All have the same length; cut to it, they need no look at it in the loop.
     let count = grad_output.len();
     let (Some(nw), Some(ne)) = (nw.get(..count), ne.get(..count)) else { return lanes };
     let (Some(sw), Some(se)) = (sw.get(..count), se.get(..count)) else { return lanes };
     for j in (0..GROUP).step_by(A::V::<S>::LANES) {
-        let (mut x, mut y) = (splat(isa, A::default()), splat(isa, A::default()));
+        // Where vectors are short, those behind the eighth channel go on with the sums of the first eight.
+        let [sums_x, sums_y] = &mut lanes;
+        let sums = (sums_x.get_mut(j % 8..).unwrap_or(&mut []), sums_y.get_mut(j % 8..).unwrap_or(&mut []));
+        let (mut x, mut y) = (A::V::<S>::load(isa, sums.0), A::V::<S>::load(isa, sums.1));
         for at in 0..count {
             let go = load(isa, grad_output, at, j);
             let (nw, ne) = (load(isa, nw, at, j), load(isa, ne, at, j));
@@ -45,15 +51,8 @@ pub(crate) fn bilinear<S: Isa, A: Real, const GROUP: usize>(
                 (x, y) = (x + along_x.last_eight(), y + along_y.last_eight());
             }
         }
-        let [to_x, to_y] = &mut lanes;
-        x.store(to_x.get_mut(j..).unwrap_or(&mut []));
-        y.store(to_y.get_mut(j..).unwrap_or(&mut []));
-        if j >= 8 {
-            for (to, sums) in [(to_x, x), (to_y, y)] {
-                let to = to.get_mut(j % 8..).unwrap_or(&mut []);
-                (<A::V<S> as Vector<S>>::load(isa, to) + sums).store(to);
-            }
-        }
+        x.store(sums.0);
+        y.store(sums.1);
     }
     lanes
 }

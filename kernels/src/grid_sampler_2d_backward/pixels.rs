@@ -1,5 +1,13 @@
 //! Pixels of a staged image, whose channels lie side by side in groups.
 
+/// How far a row lies below another, and what is behind that: no distance in memory has the topmost bit, so this does not wrap, which
+/// the compiler sees too. Where it knows `more` it looks at bounds once for a whole square.
+#[inline(always)]
+fn reach(below: usize, more: usize) -> [usize; 2] {
+    let below = below & (usize::MAX >> 1);
+    [below, below.wrapping_add(more)]
+}
+
 /// The four pixels of a square from its first one on, so many groups of channels each, if all are there; a row is `below` the other.
 #[inline(always)]
 pub(crate) fn square<A, const GROUP: usize>(
@@ -9,7 +17,8 @@ pub(crate) fn square<A, const GROUP: usize>(
     groups: usize,
 ) -> Option<[&[[A; GROUP]]; 4]> {
     let row = groups.wrapping_mul(2 * GROUP);
-    let all = staged.get(first..)?.get(..below.saturating_add(row))?;
+    let [below, end] = reach(below, row);
+    let all = staged.get(first..)?.get(..end)?;
     let (north, south) = (all.get(..row)?, all.get(below..)?);
     let (nw, ne) = north.as_chunks().0.split_at_checked(groups)?;
     let (sw, se) = south.as_chunks().0.split_at_checked(groups)?;
@@ -25,7 +34,8 @@ pub(crate) fn square_mut<A, const GROUP: usize>(
     groups: usize,
 ) -> Option<[&mut [[A; GROUP]]; 4]> {
     let row = groups.wrapping_mul(2 * GROUP);
-    let all = staged.get_mut(first..)?.get_mut(..below.saturating_add(row))?;
+    let [below, end] = reach(below, row);
+    let all = staged.get_mut(first..)?.get_mut(..end)?;
     let (north, south) = all.split_at_mut_checked(below)?;
     let (nw, ne) = north.get_mut(..row)?.as_chunks_mut().0.split_at_mut_checked(groups)?;
     let (sw, se) = south.as_chunks_mut().0.split_at_mut_checked(groups)?;

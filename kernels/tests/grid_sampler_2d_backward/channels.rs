@@ -1,12 +1,12 @@
 //! Channels around those of a vector, of a block, and of what a cache holds of an image.
 
 use ubtile_kernels::Level;
-use ubtile_testkit::problems::{GridSampler, Layout};
-use ubtile_testkit::{Coordinates, Fill, Rng};
+use ubtile_testkit::problems::{GridSampler, Layout, grid_sampler_inputs};
+use ubtile_testkit::{Coordinates, Data, Fill, Rng};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Route, plan};
 use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
 
-use super::{DTYPES, check_plan, plans, sample};
+use super::{DTYPES, check_plan, law, plans, sample};
 
 #[test]
 fn channels_around_lanes_and_blocks() {
@@ -54,6 +54,29 @@ fn doubles_of_odd_numbers_of_fours() {
                 assert_eq!(plan.route(), route, "{plan:?}");
                 for level in Level::available() {
                     check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
+/// A sum begins with +0, which negative zeros do not change.
+#[test]
+fn sums_of_negative_zeros_alone() {
+    let rng = &mut Rng::new(31);
+    for (i, c) in [1, 3, 4, 5, 8, 9, 12, 16, 17, 20, 24, 33, 64, 65, 72].into_iter().enumerate() {
+        for interpolation in [Interpolation::Bilinear, Interpolation::Bicubic] {
+            let padding_mode = PaddingMode::Border;
+            let spec = GridSampler { c, dtype: DTYPES[i % 4], interpolation, padding_mode, ..Default::default() };
+            let (problem, desc) = (spec.problem(), spec.desc());
+            let mut tensors = grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, rng);
+            tensors.grad_output = Data::from_fn(desc.grad_output, |_| -0.0);
+            // Rows and columns rise, so that what a channel adds is -0 too.
+            tensors.input = Data::from_fn(desc.input, |at| (at % (spec.hi * spec.wi)) as f64);
+            let want = law(&problem, &tensors);
+            for plan in plans(&problem) {
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, 1 + i % 3, &tensors, &want);
                 }
             }
         }

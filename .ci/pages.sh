@@ -15,7 +15,7 @@ if [ ! -d "$browser/node_modules/playwright-core" ]; then
     npm install --silent --no-fund --no-audit --prefix "$browser" playwright-core@1.64.1
 fi
 if [ -z "${UBTILE:-}" ]; then
-    cargo build --release --locked -p ubtile
+    cargo build --release --locked --bin ubtile
     UBTILE=$target/release/ubtile
 fi
 

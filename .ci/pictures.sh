@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 target=${CARGO_TARGET_DIR:-target}
 if [ -z "${UBTILE:-}" ]; then
-    cargo build --release --locked -p ubtile
+    cargo build --release --locked --bin ubtile
     UBTILE=$target/release/ubtile
 fi
 made=$(mktemp -d)

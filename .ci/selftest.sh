@@ -14,7 +14,8 @@ all=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32i
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 cross=$("$here/cross-toolchain.sh" "${all[@]:0:6}")
-unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
+unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP \
+    SELFTEST_PLANT
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/selftest/target}")/selftest
 export CARGO_TARGET_DIR
 tmp=$(mktemp -d)
@@ -23,14 +24,14 @@ cd "$here/selftest"
 
 say() { echo "selftest: $*"; }
 
-# build TARGET FEATURES
+# build BINARY TARGET
 build() {
-    "$cross/bin/cargo" build --release --locked --quiet --bin image --target "$1" --features "$2"
+    "$cross/bin/cargo" build --profile bits --locked --quiet --bin "$1" --target "$2"
 }
 
 # run TARGET: what the image prints goes to $tmp/output; succeeds if the machine ended with the status for success.
 run() {
-    local image=$CARGO_TARGET_DIR/$1/release/image status=0 machine good
+    local image=$CARGO_TARGET_DIR/$1/bits/image status=0 machine good
     machine "$1"
     timeout 120 "${machine[@]}" -kernel "$image" \
         >"$tmp/output" 2>"$tmp/errors" </dev/null || status=$?
@@ -64,9 +65,12 @@ judge() {
 }
 
 failed=0
-"$cross/bin/cargo" run --release --locked --quiet --bin host | sed 's/^/selftest: host: /'
+# By its name, so that the image for the same kind of processor is built with the same kernels.
+host=$("$cross/bin/rustc" --version --verbose | sed -n 's/^host: //p')
+build host "$host"
+"$CARGO_TARGET_DIR/$host/bits/host" | sed 's/^/selftest: host: /'
 for target in "${targets[@]}"; do
-    build "$target" ""
+    build image "$target"
     if verdict=$(judge "$target"); then
         say "PASS  $target: $verdict"
     else
@@ -81,7 +85,7 @@ for plant in wrong-bit:thumbv7em-none-eabihf lost-line:thumbv7em-none-eabihf cra
     crash:x86_64-unknown-linux-gnu crash:riscv64gc-unknown-none-elf; do
     target=${plant#*:}
     case " ${targets[*]} " in *" $target "*) ;; *) continue ;; esac
-    build "$target" "plant-${plant%:*}"
+    SELFTEST_PLANT=${plant%:*} build image "$target"
     if verdict=$(judge "$target"); then
         say "FAIL  the planted ${plant%:*} on $target passes, so the runner proves nothing"
         failed=1

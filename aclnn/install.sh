@@ -12,7 +12,8 @@ mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
-cargo build --release --locked -p ubtile-aclnn
+# With all of the workspace, as `cargo run --release` builds it: what that has compiled is not compiled again.
+cargo build --release --locked
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 built=${CARGO_TARGET_DIR:-target}/release/libubtile_aclnn.so
 

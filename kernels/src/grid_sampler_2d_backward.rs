@@ -8,6 +8,7 @@
 //! a point its pixels row by row. The sum over channels is made in blocks of 64, in a block by channel modulo 8 ascending, then
 //! halved; blocks ascending. `docs/numerics.md` has every step.
 
+mod anywhere;
 mod band;
 mod batch;
 mod bicubic;

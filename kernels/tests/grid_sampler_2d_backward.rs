@@ -188,6 +188,24 @@ fn follow(spec: &GridSampler, fill: Fill, rng: &mut Rng) {
     }
 }
 
+/// Planes beyond a MiB, whose points are gone through twice where they lie far from each other.
+#[test]
+fn points_anywhere_in_a_large_image() {
+    let rng = &mut Rng::new(37);
+    for (i, [c, hi, wi]) in [[1, 513, 520], [2, 400, 341], [3, 300, 301]].into_iter().enumerate() {
+        for (dtype, output_mask) in DTYPES.into_iter().zip([[true, true], [true, true], [true, false], [false, true]]) {
+            let spec = GridSampler { dtype, n: 2, c, hi, wi, ho: 29 + i, wo: 37, output_mask, ..Default::default() };
+            let (problem, tensors, want) = sample(&spec, Fill::Specials, Coordinates::Random, rng);
+            for cores in [1, 4] {
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn layouts_and_masks() {
     let rng = &mut Rng::new(4);

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::anywhere::lie_anywhere;
 use super::band::Band;
 use super::grid_grad::GridGrad;
 use super::nearest::Nearest;
@@ -155,10 +156,15 @@ fn add<'a, T: Stored>(
     mut band: Option<&mut Band<T::Acc>>,
 ) -> bool {
     let (plan, p) = (sources.plan, sources.plan.problem());
-    let mut finite = true;
+    let (makes, adds) = (p.want_grid_grad, p.want_input_grad && !added.channels.is_empty());
+    let (mut finite, all) = (true, plan.points());
     kept.zeroed = Zeroed::default();
-    for (points, makes) in [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)] {
-        if !makes && (!p.want_input_grad || added.channels.is_empty()) {
+    // Points, and whether their gradients are made and they are added.
+    let at_once = [(0..own.start, false, adds), (own.clone(), makes, adds), (own.end..all, false, adds)];
+    let apart = [(own, makes, false), (0..all, false, adds), (0..0, false, false)];
+    let twice = makes && adds && band.is_none() && lie_anywhere(&sources, n, added.channels.len());
+    for (points, makes, adds) in if twice { apart } else { at_once } {
+        if !makes && !adds {
             continue;
         }
         let image = PointLanes {
@@ -168,7 +174,7 @@ fn add<'a, T: Stored>(
             grid: sources.grid(n),
             grad_output: sources.grad_output(n, 0),
             input: Packed { data: if makes { input.data } else { &[] }, ..input },
-            input_grad: Packed { data: &mut *sums.data, channel: sums.channel },
+            input_grad: Packed { data: if adds { &mut *sums.data } else { &mut [] }, channel: sums.channel },
             channels: p.c,
             added: added.channels.clone(),
             rows: added.rows.clone(),

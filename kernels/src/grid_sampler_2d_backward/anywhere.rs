@@ -1,0 +1,34 @@
+//! Whether points lie anywhere in a large image. Each then waits for lines of its own, from the image and from its gradient, of which
+//! the cache next to the core holds one, but not both: to go through the points twice takes less long.
+
+use super::cells::CHUNK;
+use super::sources::Sources;
+use super::stored::Stored;
+use crate::simd::Real;
+
+/// Bytes of planes of the image, and as many of its gradient, that such a cache holds.
+const NEAR: usize = 1 << 20;
+/// Runs of points that are looked at.
+const RUNS: usize = 8;
+/// Columns and rows from a point to the next that are far.
+const FAR: [usize; 2] = [16, 4];
+
+/// Whether most points of an image lie far from the one before, and so many planes of it are large. A sample is enough, as no answer
+/// depends on it.
+pub(super) fn lie_anywhere<T: Stored>(sources: &Sources<'_, T>, n: usize, planes: usize) -> bool {
+    let (grid, points, pixels) = (sources.grid(n), sources.plan.points(), sources.plan.pixels());
+    if pixels.saturating_mul(planes) <= NEAR / size_of::<T::Acc>() {
+        return false;
+    }
+    let (mut far, mut pairs) = (0_usize, 0_usize);
+    for first in (0..RUNS).map(|run| (points / RUNS).wrapping_mul(run)) {
+        let count = points.wrapping_sub(first).min(CHUNK);
+        let cells = sources.axes().cells(sources.level, &grid, first, count);
+        let steps = |cell: [T::Acc; 2]| cell[0].to_isize().abs_diff(cell[1].to_isize());
+        for (&x, &y) in cells.x.cell.as_chunks().0.iter().zip(cells.y.cell.as_chunks().0).take(count / 2) {
+            far = far.wrapping_add(usize::from(steps(x) > FAR[0] || steps(y) > FAR[1]));
+            pairs = pairs.wrapping_add(1);
+        }
+    }
+    far > pairs / 2
+}

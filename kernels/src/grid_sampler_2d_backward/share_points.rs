@@ -162,7 +162,7 @@ fn add<'a, T: Stored>(
     // Points, and whether their gradients are made and they are added.
     let at_once = [(0..own.start, false, adds), (own.clone(), makes, adds), (own.end..all, false, adds)];
     let apart = [(own, makes, false), (0..all, false, adds), (0..0, false, false)];
-    let twice = makes && adds && band.is_none() && lie_anywhere(&sources, n, added.channels.len());
+    let twice = makes && adds && lie_anywhere(&sources, n, added.channels.len());
     for (points, makes, adds) in if twice { apart } else { at_once } {
         if !makes && !adds {
             continue;

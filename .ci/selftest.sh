@@ -14,8 +14,7 @@ all=(thumbv7em-none-eabihf thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32i
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 cross=$("$here/cross-toolchain.sh" "${all[@]:0:6}")
-unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP \
-    SELFTEST_PLANT
+unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS RUSTC_BOOTSTRAP
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/selftest/target}")/selftest
 export CARGO_TARGET_DIR
 tmp=$(mktemp -d)
@@ -24,9 +23,9 @@ cd "$here/selftest"
 
 say() { echo "selftest: $*"; }
 
-# build BINARY TARGET
+# build BINARY TARGET FEATURES
 build() {
-    "$cross/bin/cargo" build --profile bits --locked --quiet --bin "$1" --target "$2"
+    "$cross/bin/cargo" build --profile bits --locked --quiet --bin "$1" --target "$2" --features "$3"
 }
 
 # run TARGET: what the image prints goes to $tmp/output; succeeds if the machine ended with the status for success.
@@ -67,10 +66,10 @@ judge() {
 failed=0
 # By its name, so that the image for the same kind of processor is built with the same kernels.
 host=$("$cross/bin/rustc" --version --verbose | sed -n 's/^host: //p')
-build host "$host"
+build host "$host" ""
 "$CARGO_TARGET_DIR/$host/bits/host" | sed 's/^/selftest: host: /'
 for target in "${targets[@]}"; do
-    build image "$target"
+    build image "$target" ""
     if verdict=$(judge "$target"); then
         say "PASS  $target: $verdict"
     else
@@ -85,7 +84,7 @@ for plant in wrong-bit:thumbv7em-none-eabihf lost-line:thumbv7em-none-eabihf cra
     crash:x86_64-unknown-linux-gnu crash:riscv64gc-unknown-none-elf; do
     target=${plant#*:}
     case " ${targets[*]} " in *" $target "*) ;; *) continue ;; esac
-    SELFTEST_PLANT=${plant%:*} build image "$target"
+    build image "$target" "plant-${plant%:*}"
     if verdict=$(judge "$target"); then
         say "FAIL  the planted ${plant%:*} on $target passes, so the runner proves nothing"
         failed=1

@@ -7,7 +7,6 @@
 #[cfg_attr(any(target_arch = "riscv32", target_arch = "riscv64"), path = "../machine/riscv.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "../machine/aarch64.rs")]
 #[cfg_attr(target_arch = "x86_64", path = "../machine/x86_64.rs")]
-#[allow(dead_code, reason = "nothing crashes on purpose here")]
 mod machine;
 
 use ubtile_kernels::Level;

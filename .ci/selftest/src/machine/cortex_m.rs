@@ -45,6 +45,7 @@ pub(crate) fn exit(good: bool) -> ! {
 }
 
 /// Something that no handler survives: a fault whose handler's stack is not there.
+#[cfg(feature = "plant-crash")]
 pub(crate) fn crash() -> ! {
     // SAFETY: on purpose none.
     unsafe { asm!("movs r0, #0", "mov sp, r0", "udf #0", options(noreturn)) }

@@ -192,7 +192,7 @@ def all_cases():
                                    (4, 256, 25, 34, 3, 1, 1, 1), (1, 64, 64, 64, 3, 1, 2, 2), (2, 32, 113, 97, 2, 2, 0, 1),
                                    (2, 64, 97, 61, 5, 3, 2, 1), (4, 16, 128, 128, 7, 2, 3, 1), (1, 64, 135, 240, 3, 1, 1, 1),
                                    (1, 32, 180, 320, 6, 2, 2, 1), (1, 16, 256, 256, 7, 1, 3, 1), (1, 3, 512, 512, 4, 3, 0, 1),
-                                   (1, 16, 1024, 512, 2, 2, 0, 1)):
+                                   (1, 16, 1024, 512, 2, 2, 0, 1), (8, 3, 224, 224, 16, 16, 0, 1), (2, 64, 91, 77, 7, 7, 0, 1)):
         name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
         add("im2col-backward", "all", floats, name, im2col(n, c, h, w, k, s, p, d))
     return cases
@@ -221,7 +221,7 @@ def random_cases(count, seed):
         return Case("grid-sampler-2d-backward", group, draw.choice(floats), name, make)
 
     def unpooled():
-        shape = sizes((1, 32), (1, 512), (4, 512), (4, 512), (2, 4))
+        shape = sizes((1, 32), (1, 512), (4, 512), (4, 512), (2, 8))
         dtype = draw.choice([*floats, "i8", "u8", "i16", "i32", "i64"])
         name = "{},{},{},{} x{}".format(*shape)
         return Case("max-unpool2d-backward", "all", dtype, name, max_unpool(*shape))
@@ -229,15 +229,19 @@ def random_cases(count, seed):
     def padded():
         n, c, h, w = sizes((1, 32), (1, 512), (7, 1024), (7, 1024))
         even = draw.random() < 0.5
-        pads = [draw.randint(1, 4)] * 4 if even else [draw.randint(1, min(8, h - 1, w - 1)) for _ in range(4)]
+        pads = [draw.randint(1, 4)] * 4 if even else [draw.randint(0, min(16, h - 1, w - 1)) for _ in range(4)]
         name = f"{n},{c},{h},{w} pad {','.join(map(str, pads))}"
         dtype = draw.choice([*floats, "c64", "c128"])
         return Case("replication-pad2d-backward", "all", dtype, name, replication_pad(n, c, h, w, *pads))
 
     def summed():
-        k, s, d = draw.randint(2, 7), draw.randint(1, 3), draw.choice([1, 1, 1, 2])
+        k, s, d = draw.randint(2, 11), draw.randint(1, 4), draw.choice([1, 1, 1, 2])
         p = draw.choice([0, d * (k - 1) // 2])
-        n, c, h, w = sizes((1, 32), (1, 256), (14, 512), (14, 512), each=max(1, k * k / s / s))
+        if draw.random() < 0.3:
+            # Patches.
+            k = s = draw.randint(2, 32)
+            p, d = 0, 1
+        n, c, h, w = sizes((1, 32), (1, 256), (32, 512), (32, 512), each=max(1, k * k / s / s))
         name = f"{n},{c},{h},{w} k{k} s{s} p{p} d{d}"
         return Case("im2col-backward", "all", draw.choice(floats), name, im2col(n, c, h, w, k, s, p, d))
 

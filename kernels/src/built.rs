@@ -29,7 +29,8 @@ pub enum Feature {
     /// Grid sampling with an image's channels staged side by side, or a few channels with points side by side, which plans for
     /// machines with vectors choose.
     ChannelsLast,
-    /// Copies of strided inputs, which plans for machines with caches make.
+    /// Copies of strided inputs, which plans for machines with caches make, and kernels that go from pixel to pixel in their place
+    /// where channels lie side by side.
     Copies,
 }
 

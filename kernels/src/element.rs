@@ -16,6 +16,8 @@ pub(crate) trait Element: bytemuck::Pod + Send + Sync {
 
     /// Widens a vector's worth of elements, exactly; zeros where `src` ends.
     fn load<S: Isa>(isa: S, src: &[Self]) -> <Self::Acc as Real>::V<S>;
+    /// As [`load`](Self::load), of elements that lie `step` apart.
+    fn load_apart<S: Isa>(isa: S, src: &[Self], step: usize) -> <Self::Acc as Real>::V<S>;
     /// Rounds and writes a vector's worth of results, every NaN as the canonical one.
     fn store<S: Isa>(isa: S, v: <Self::Acc as Real>::V<S>, dst: &mut [Self]);
     /// Whether two vectors' worth of elements are faster read [woven](Self::load_woven) than one after the other, where
@@ -56,6 +58,10 @@ impl Element for f32 {
         Vector::load(isa, src)
     }
     #[inline(always)]
+    fn load_apart<S: Isa>(isa: S, src: &[Self], step: usize) -> S::F32 {
+        Vector::load_apart(isa, src, step)
+    }
+    #[inline(always)]
     fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
         v.canonical(isa).store(dst);
     }
@@ -75,6 +81,10 @@ impl Element for f64 {
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F64 {
         Vector::load(isa, src)
+    }
+    #[inline(always)]
+    fn load_apart<S: Isa>(isa: S, src: &[Self], step: usize) -> S::F64 {
+        Vector::load_apart(isa, src, step)
     }
     #[inline(always)]
     fn store<S: Isa>(isa: S, v: S::F64, dst: &mut [Self]) {
@@ -98,6 +108,10 @@ impl Element for f16 {
         isa.load_f16(src)
     }
     #[inline(always)]
+    fn load_apart<S: Isa>(isa: S, src: &[Self], step: usize) -> S::F32 {
+        isa.load_f16_apart(src, step)
+    }
+    #[inline(always)]
     fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {
         isa.store_f16(v.canonical(isa), dst);
     }
@@ -117,6 +131,10 @@ impl Element for bf16 {
     #[inline(always)]
     fn load<S: Isa>(isa: S, src: &[Self]) -> S::F32 {
         isa.load_bf16(src)
+    }
+    #[inline(always)]
+    fn load_apart<S: Isa>(isa: S, src: &[Self], step: usize) -> S::F32 {
+        isa.load_bf16_apart(src, step)
     }
     #[inline(always)]
     fn store<S: Isa>(isa: S, v: S::F32, dst: &mut [Self]) {

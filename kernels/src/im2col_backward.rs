@@ -3,10 +3,13 @@
 //!
 //! Each cell gathers its terms: from +0.0, kernel rows ascending, in a row columns ascending, in f32 (F64 in f64), rounded once
 //! to the dtype of `out`. A cell that no window reaches is +0.0. Workspace only for a copy of a `grad_output` whose columns lie
-//! far apart; the sums lie on the stack, those of 32 cells at the scalar level and 16 KiB at the others.
+//! far apart; the sums lie on the stack, those of 32 cells at the scalar level and 16 KiB at the others. Where the channels and taps
+//! of a window lie side by side, kernels go [from pixel to pixel](ubtile_tiling::im2col_backward::Problem::by_pixels).
 
 mod add;
 mod gather;
+mod patches;
+mod pixels;
 mod runs;
 mod tile;
 mod write;
@@ -16,9 +19,11 @@ use core::num::NonZeroUsize;
 use ubtile_tiling::im2col_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
+use self::patches::Patches;
+use self::pixels::Pixels;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
-use crate::built::{BF16, F16, F32, F64};
+use crate::built::{BF16, COPIES, F16, F32, F64};
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
 use crate::part::Part;
@@ -196,12 +201,19 @@ fn part(plan: &Plan, phase: usize, share: usize) -> Part {
 
 /// Sums are made in registers where they can be, else on the stack.
 fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: ValuesMut<'_>) {
-    if level.is_scalar() {
-        return each_job(plan, level, what, out, |job, out| job.run_by_run(inputs.grad_output, out));
-    }
+    let (problem, computes) = (plan.problem(), plan.problem().early_success().is_none());
     match what {
-        What::Rows(part) if plan.problem().early_success().is_none() && gather::fits(plan.problem()) => {
+        What::Rows(part) if COPIES && computes && problem.by_pixels() => {
+            by_pixels(plan, level, part, inputs.grad_output, out);
+        }
+        what if level.is_scalar() => {
+            each_job(plan, level, what, out, |job, out| job.run_by_run(inputs.grad_output, out));
+        }
+        What::Rows(part) if computes && gather::fits(problem) => {
             gather_part(plan, level, part, inputs.grad_output, out);
+        }
+        What::Rows(part) if computes && patches::fits(problem) => {
+            by_patches(plan, level, part, inputs.grad_output, out);
         }
         _ => compute_in_16_kib(plan, level, what, inputs.grad_output, out),
     }
@@ -215,6 +227,32 @@ fn gather_part(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: Val
         (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => gather::gather(level, geometry, part, data, out),
         (Values::F32(data), ValuesMut::F32(out)) if F32 => gather::gather(level, geometry, part, data, out),
         (Values::F64(data), ValuesMut::F64(out)) if F64 => gather::gather(level, geometry, part, data, out),
+        // The contract has no other, `fits` no other pairs, and what is not built has been refused.
+        _ => {}
+    }
+}
+
+#[inline(never)]
+fn by_pixels(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
+    let geometry = plan.problem();
+    match (grad, out) {
+        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Pixels { geometry, part, data, out }),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => level.dispatch(Pixels { geometry, part, data, out }),
+        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Pixels { geometry, part, data, out }),
+        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Pixels { geometry, part, data, out }),
+        // The contract has no other, no other pairs go by pixels, and what is not built has been refused.
+        _ => {}
+    }
+}
+
+#[inline(never)]
+fn by_patches(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
+    let geometry = plan.problem();
+    match (grad, out) {
+        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Patches { geometry, part, data, out }),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => level.dispatch(Patches { geometry, part, data, out }),
+        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Patches { geometry, part, data, out }),
+        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Patches { geometry, part, data, out }),
         // The contract has no other, `fits` no other pairs, and what is not built has been refused.
         _ => {}
     }

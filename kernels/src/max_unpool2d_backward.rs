@@ -2,11 +2,12 @@
 //!
 //! Where the dtypes are the same, bits are copied; else an element is converted: integers wrap, everything else is rounded once
 //! to nearest even, a NaN becomes the canonical one. There is nothing to add, so all levels run the same code. Workspace only for
-//! copies of inputs whose columns lie far apart.
+//! copies of inputs whose columns lie far apart. Where the channels of both inputs lie side by side, kernels go from pixel to pixel.
 //!
 //! An index outside of the plane is an error. Nothing is read through it; `out` holds 0 there.
 
 mod gather;
+mod pixels;
 mod planes;
 
 use core::num::NonZeroUsize;
@@ -16,7 +17,9 @@ use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Staging, Tensor};
 
 use self::gather::{Gather, Places, Plane};
+use self::pixels::Pixels;
 use self::planes::Planes;
+use crate::built::COPIES;
 use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
 use crate::part::Part;
@@ -236,7 +239,10 @@ fn gather_part(plan: &Plan, level: Level, part: Part, inputs: Inputs<'_>, out: &
         let (row, cells, asks_most) = (problem.w, cells_of(plan), level.asks_most());
         let planes = Planes { elements, row, cells, first: part.first, asks_most };
         let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(part.units.len());
-        return gather::planes(&planes, inputs, &mut mine);
+        return gather::copies(&planes, inputs, &mut mine);
+    }
+    if COPIES && problem.by_pixels() {
+        return gather::copies(&Pixels::new(problem, part), inputs, out);
     }
     let (channels, width, cells) = (at_least_1(problem.c), at_least_1(problem.w), cells_of(plan));
     // Where rows lie one behind the other, they are one long row.

@@ -3,21 +3,27 @@
 //!
 //! A cell with one contribution is a copy of its bits and a cell with none is +0. Any other is summed in f32 (F64 and C128 in
 //! f64, complex numbers by component) and rounded once: each padded column over its rows ascending, from the first row on,
-//! then the columns ascending, from the first column on. Workspace only for a copy of a `grad_output` whose columns lie far apart.
+//! then the columns ascending, from the first column on. Workspace only for a copy of a `grad_output` whose columns lie apart. Where the
+//! channels of both tensors lie side by side, kernels go from pixel to pixel.
 
 mod even;
 mod fold;
 mod part;
+mod pixels;
 mod place;
 mod rows;
 mod sources;
+
+use core::num::NonZeroUsize;
+use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
 use self::fold::Fold;
+use self::pixels::Pixels;
 use self::place::Place;
-use crate::built::{BF16, COMPLEX, F16, F32, F64};
+use crate::built::{BF16, COMPLEX, COPIES, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
 use crate::parallel::{Parallel, Serial, shares};
@@ -213,6 +219,7 @@ fn compute(plan: &Plan, level: Level, what: What<'_>, source: Values<'_>, dest: 
 fn fold<T: Element>(plan: &Plan, level: Level, what: What<'_>, parts: usize, source: &[T], dest: &mut [T]) {
     let problem = plan.problem();
     let (height, columns) = (problem.h, plan.columns());
+    let images = images(plan, &what);
     let (from, to, part, run) = match what {
         What::Rows(part) => {
             let from = Place::tensor(parts, problem.c, problem.grad_output_strides, 0);
@@ -228,7 +235,19 @@ fn fold<T: Element>(plan: &Plan, level: Level, what: What<'_>, parts: usize, sou
         }
     };
     let planes = part.planes(height);
-    Fold { planes, run, parts, rows: plan.rows(), columns, source, from, dest, to }.run(level);
+    let fold = Fold { planes, run, parts, rows: plan.rows(), columns, source, from, dest, to };
+    match images {
+        Some(images) => level.dispatch(Pixels { fold, channels: problem.c.wrapping_mul(parts), images }),
+        None => fold.run(level),
+    }
+}
+
+/// The images to make from pixel to pixel, where a problem allows it and all rows of each are to be made.
+fn images(plan: &Plan, what: &What<'_>) -> Option<Range<usize>> {
+    let What::Rows(Part { units, .. }) = what else { return None };
+    let rows = NonZeroUsize::new(plan.problem().c.wrapping_mul(plan.problem().h))?;
+    let whole = units.start % rows == 0 && units.end % rows == 0;
+    (COPIES && whole && plan.problem().by_pixels()).then_some(units.start / rows..units.end / rows)
 }
 
 fn add_part(plan: &Plan, tile: &Tile, source: Values<'_>, dest: ValuesMut<'_>, sums: ValuesMut<'_>) {

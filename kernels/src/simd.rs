@@ -87,6 +87,16 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     }
     /// Widens as many f16 as `F32` has lanes, exactly; a NaN keeps its sign and payload and becomes quiet.
     fn load_f16(self, src: &[f16]) -> Self::F32;
+    /// As [`load_f16`](Self::load_f16), of elements that lie `step` apart.
+    #[inline(always)]
+    fn load_f16_apart(self, src: &[f16], step: usize) -> Self::F32 {
+        self.load_f16(&apart::<_, MOST_LANES>(src, step, Self::F32::LANES))
+    }
+    /// As [`load_bf16`](Self::load_bf16), of elements that lie `step` apart.
+    #[inline(always)]
+    fn load_bf16_apart(self, src: &[bf16], step: usize) -> Self::F32 {
+        self.load_bf16(&apart::<_, MOST_LANES>(src, step, Self::F32::LANES))
+    }
     /// Rounds to f16, to nearest even; the canonical NaN becomes that of f16, any other NaN some NaN.
     fn store_f16(self, v: Self::F32, dst: &mut [f16]);
     /// Widens as many bf16 as `F32` has lanes, exactly; a NaN keeps all its bits, so it may be a signalling one.
@@ -239,6 +249,12 @@ pub(crate) trait Vector<S: Isa>:
         some_squares(isa, data, at, below)
     }
 
+    /// The first element and those that lie one, two and more `step` behind it; zeros where `src` ends.
+    #[inline(always)]
+    fn load_apart(isa: S, src: &[Self::Elem], step: usize) -> Self {
+        Self::load(isa, &apart::<_, MOST_LANES>(src, step, Self::LANES))
+    }
+
     /// Every NaN replaced by the canonical quiet NaN.
     #[inline(always)]
     fn canonical(self, isa: S) -> Self {
@@ -378,6 +394,16 @@ pub(crate) fn lanes<T: Copy + bytemuck::Zeroable, const N: usize>(src: &[T]) -> 
             |i| src.get(i).copied().unwrap_or(T::zeroed()),
         ),
     }
+}
+
+/// Reads `count` elements that lie `step` apart; zeros (all bits) behind them and where `src` ends.
+#[inline(always)]
+pub(crate) fn apart<T: Copy + bytemuck::Zeroable, const N: usize>(src: &[T], step: usize, count: usize) -> [T; N] {
+    let mut read = [T::zeroed(); N];
+    for (k, to) in read.iter_mut().enumerate().take(count) {
+        *to = src.get(k.wrapping_mul(step)).copied().unwrap_or(T::zeroed());
+    }
+    read
 }
 
 /// Writes up to `N` elements; those beyond `dst` are dropped.

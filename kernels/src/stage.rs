@@ -1,18 +1,24 @@
 //! The copies of inputs without gaps that a plan may ask for: [`Staging`].
 //!
 //! A cache line of the source holds neighbours along the dimension of the smallest stride, so a block takes some of them and
-//! some columns: it reads whole lines, and writes whole lines.
+//! some columns: it reads whole lines, and writes runs of whole lines. Where these neighbours lie side by side, squares of elements
+//! are transposed in registers.
 
-use bytemuck::Pod;
+use core::ops::Range;
+
+use bytemuck::{Pod, cast};
 use ubtile_tiling::{ALIGN, Operator, Staging};
+use wide::{u16x8, u32x4, u64x2};
 
 use crate::built::{COPIES, INTEGER};
 use crate::parallel::{Front, Parallel, shares};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
-/// Columns of a block: a line or two of each of its rows.
-const COLUMNS: usize = 32;
+/// Columns of a block: from a line or two of each of its rows to as many that a processor foresees the next lines.
+const COLUMNS: Range<usize> = 32..512;
+/// Bytes of the source that a block's columns lie in, if there may be as many: a small level-2 cache keeps them for the next rows.
+const BLOCK_BYTES: usize = 256 << 10;
 /// Rows of a block: as many elements as there are on a line at most.
 const ROWS: usize = 16;
 
@@ -87,31 +93,39 @@ pub(crate) fn stage_share(
 }
 
 fn copy_share(staging: &Staging, share: usize, source: Values<'_>, dest: &mut ValuesMut<'_>) {
+    let (source, dest) = (source.bytes(), dest.bytes_mut());
     match staging.slot.dtype.size() {
-        1 if INTEGER => copy::<u8>(staging, share, source, dest),
-        2 => copy::<u16>(staging, share, source, dest),
-        4 => copy::<u32>(staging, share, source, dest),
-        8 => copy::<u64>(staging, share, source, dest),
-        _ => copy::<[u64; 2]>(staging, share, source, dest),
+        1 if INTEGER => copy(staging, share, source, dest, |square: [[u8; 1]; 1]| square),
+        2 => copy(staging, share, source, dest, |square| cast::<_, [[u16; 8]; 8]>(u16x8::transpose(cast(square)))),
+        4 => copy(staging, share, source, dest, |square| cast::<_, [[u32; 4]; 4]>(u32x4::transpose(cast(square)))),
+        8 => copy(staging, share, source, dest, |square| cast::<_, [[u64; 2]; 2]>(u64x2::transpose(cast(square)))),
+        _ => copy(staging, share, source, dest, |square: [[[u64; 2]; 1]; 1]| square),
     }
 }
 
 /// A dimension: how many there are, and how far apart in the source and in the copy.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Dimension {
     size: usize,
     from: usize,
     to: usize,
 }
 
-fn copy<W: Pod>(staging: &Staging, share: usize, source: Values<'_>, dest: &mut ValuesMut<'_>) {
-    let source: &[W] = bytemuck::try_cast_slice(source.bytes()).unwrap_or(&[]);
-    let dest: &mut [W] = bytemuck::try_cast_slice_mut(dest.bytes_mut()).unwrap_or_default();
+/// Copies the planes of a share. `transpose` exchanges the rows and columns of a square.
+fn copy<W: Pod, const N: usize>(
+    staging: &Staging,
+    share: usize,
+    source: &[u8],
+    dest: &mut [u8],
+    transpose: impl Fn([[W; N]; N]) -> [[W; N]; N] + Copy,
+) {
+    let source: &[W] = bytemuck::try_cast_slice(source).unwrap_or(&[]);
+    let dest: &mut [W] = bytemuck::try_cast_slice_mut(dest).unwrap_or_default();
     let (shape, strides) = (staging.slot.shape, staging.slot.strides);
     let (plane, last) = (staging.plane(), shape.rank().saturating_sub(1));
     // A tensor of three dimensions has planes of one row.
     let row = if last > 2 { [shape.get(2), strides.get(2)] } else { [1, usize::MAX] };
-    let (columns, step) = (shape.get(last), strides.get(last));
+    let columns = Dimension { size: shape.get(last), from: strides.get(last), to: 1 };
     let planes = staging.planes(share);
     let channels = shape.get(1).max(1);
     let mut first = planes.start;
@@ -119,32 +133,91 @@ fn copy<W: Pod>(staging: &Staging, share: usize, source: Values<'_>, dest: &mut 
         let (image, channel) = (first.checked_div(channels).unwrap_or(0), first.checked_rem(channels).unwrap_or(0));
         let count = (channels - channel).min(planes.end - first);
         let planes = Dimension { size: count, from: strides.get(1), to: plane };
-        let rows = Dimension { size: row[0], from: row[1], to: columns };
+        let rows = Dimension { size: row[0], from: row[1], to: columns.size };
         let start = image.wrapping_mul(strides.get(0)).wrapping_add(channel.wrapping_mul(planes.from));
         let to = first.saturating_sub(staging.planes(share).start).wrapping_mul(plane);
-        let (near, far) = if planes.from < rows.from { (planes, rows) } else { (rows, planes) };
+        let (near, mut far) = if planes.from < rows.from { (planes, rows) } else { (rows, planes) };
+        let mut columns = columns;
+        if [far.from, far.to] == [columns.from.wrapping_mul(columns.size), columns.size] {
+            // One behind the other, rows are one long row.
+            (columns.size, far.size) = (columns.size.wrapping_mul(far.size), 1);
+        }
         for i in 0..far.size {
             let from = source.get(start.wrapping_add(i.wrapping_mul(far.from))..).unwrap_or(&[]);
             let to = dest.get_mut(to.wrapping_add(i.wrapping_mul(far.to))..).unwrap_or_default();
-            blocks(from, near, [columns, step], to);
+            Plane { near, columns }.copy(from, to, transpose);
         }
         first = first.saturating_add(count);
     }
 }
 
-/// Copies one plane of rows (`near`) and columns.
-fn blocks<W: Pod>(source: &[W], near: Dimension, [columns, step]: [usize; 2], dest: &mut [W]) {
-    for x in (0..columns).step_by(COLUMNS) {
-        let width = COLUMNS.min(columns - x);
-        for y in (0..near.size).step_by(ROWS) {
-            for y in y..near.size.min(y + ROWS) {
-                let start = y.wrapping_mul(near.to).wrapping_add(x);
-                let cells = dest.get_mut(start..).and_then(|d| d.get_mut(..width)).unwrap_or_default();
-                let mut at = y.wrapping_mul(near.from).wrapping_add(x.wrapping_mul(step));
-                for cell in cells {
-                    *cell = source.get(at).copied().unwrap_or(W::zeroed());
-                    at = at.wrapping_add(step);
+/// A plane of columns and of the dimension of the smallest stride.
+#[derive(Clone, Copy, Debug)]
+struct Plane {
+    near: Dimension,
+    columns: Dimension,
+}
+
+impl Plane {
+    fn copy<W: Pod, const N: usize>(
+        self,
+        source: &[W],
+        dest: &mut [W],
+        transpose: impl Fn([[W; N]; N]) -> [[W; N]; N] + Copy,
+    ) {
+        let bytes = self.columns.from.saturating_mul(size_of::<W>()).max(1);
+        let columns = (BLOCK_BYTES / bytes / N * N).clamp(COLUMNS.start, COLUMNS.end);
+        for x in (0..self.columns.size).step_by(columns) {
+            for y in (0..self.near.size).step_by(ROWS) {
+                let (right, bottom) = ((x + columns).min(self.columns.size), (y + ROWS).min(self.near.size));
+                let [whole_right, whole_bottom] = match self.near.from {
+                    1 if N > 1 => [right - (right - x) % N, bottom - (bottom - y) % N],
+                    _ => [x, y],
+                };
+                self.squares([y..whole_bottom, x..whole_right], source, dest, transpose);
+                self.cells([y..whole_bottom, whole_right..right], source, dest);
+                self.cells([whole_bottom..bottom, x..right], source, dest);
+            }
+        }
+    }
+
+    /// Copies a block of whole squares whose rows lie side by side in the source.
+    #[inline(always)]
+    fn squares<W: Pod, const N: usize>(
+        self,
+        [rows, columns]: [Range<usize>; 2],
+        source: &[W],
+        dest: &mut [W],
+        transpose: impl Fn([[W; N]; N]) -> [[W; N]; N],
+    ) {
+        for y in rows.step_by(N) {
+            for x in columns.clone().step_by(N) {
+                let (mut square, mut from) = ([[W::zeroed(); N]; N], x.wrapping_mul(self.columns.from).wrapping_add(y));
+                for column in &mut square {
+                    let Some(cells) = source.get(from..).and_then(|source| source.first_chunk()) else { return };
+                    *column = *cells;
+                    from = from.wrapping_add(self.columns.from);
                 }
+                let mut to = y.wrapping_mul(self.near.to).wrapping_add(x);
+                for row in transpose(square) {
+                    let Some(cells) = dest.get_mut(to..).and_then(|dest| dest.first_chunk_mut()) else { return };
+                    *cells = row;
+                    to = to.wrapping_add(self.near.to);
+                }
+            }
+        }
+    }
+
+    /// Copies a block element by element.
+    #[inline(never)]
+    fn cells<W: Pod>(self, [rows, columns]: [Range<usize>; 2], source: &[W], dest: &mut [W]) {
+        for y in rows {
+            let to = y.wrapping_mul(self.near.to);
+            let cells = dest.get_mut(to.wrapping_add(columns.start)..to.wrapping_add(columns.end)).unwrap_or_default();
+            let mut from = y.wrapping_mul(self.near.from).wrapping_add(columns.start.wrapping_mul(self.columns.from));
+            for cell in cells {
+                *cell = source.get(from).copied().unwrap_or(W::zeroed());
+                from = from.wrapping_add(self.columns.from);
             }
         }
     }

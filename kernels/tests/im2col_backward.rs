@@ -2,10 +2,14 @@
 
 #[path = "im2col_backward/by_hand.rs"]
 mod by_hand;
+#[path = "im2col_backward/by_pixels.rs"]
+mod by_pixels;
 #[path = "im2col_backward/narrow.rs"]
 mod narrow;
 #[path = "im2col_backward/not_in_registers.rs"]
 mod not_in_registers;
+#[path = "im2col_backward/patches.rs"]
+mod patches;
 
 mod common;
 

@@ -1,5 +1,8 @@
 //! MaxUnpool2dBackward: the reference's bits whatever the level, threads, tiles and strides, and the lowest bad index.
 
+#[path = "max_unpool2d_backward/by_pixels.rs"]
+mod by_pixels;
+
 mod common;
 
 use common::{Threads, values, values_mut};

@@ -1,5 +1,8 @@
 //! ReplicationPad2dBackward: agreement with the reference, and the same bits whatever the level, threads, tiles and strides.
 
+#[path = "replication_pad2d_backward/by_pixels.rs"]
+mod by_pixels;
+
 mod common;
 
 use common::{Threads, values, values_mut};

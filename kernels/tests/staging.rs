@@ -37,9 +37,9 @@ fn im2col() {
     for (dtype, inputs) in
         [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64].into_iter().flat_map(|d| FAR.map(|l| (d, l)))
     {
-        // More than a block of rows and of columns, multiples of neither.
-        let sizes =
-            Im2col { dtype, out_dtype: dtype, n: 2, c: 5, h: 7, w: 9, kernel: [2, 2], inputs, ..Default::default() };
+        // More than a block of rows and of columns, multiples of neither; windows that do not overlap, which kernels do not walk.
+        let shape = Im2col { dtype, out_dtype: dtype, n: 2, c: 5, h: 14, w: 74, ..Default::default() };
+        let sizes = Im2col { kernel: [2, 2], stride: [2, 2], inputs, ..shape };
         let problem = sizes.problem();
         let data = im2col_inputs(&problem, Fill::Specials, &mut Rng::new(3));
         let inputs = || Inputs { grad_output: values(&data) };
@@ -140,10 +140,9 @@ fn max_unpool() {
         .flat_map(|d| FAR.map(|l| (d, l)))
         .flat_map(|case| [IndexFill::Duplicates, IndexFill::OutOfRange].map(|fill| (case, fill)))
     {
-        // Channels enough for bytes to lie far apart; rows and columns beyond a block.
-        let (h, w, out_h, out_w) = (18, 33, 35, 37);
-        let sizes =
-            MaxUnpool { dtype, out_dtype, index_dtype, n: 2, c: 17, h, w, out_h, out_w, inputs, ..Default::default() };
+        // Channels enough for bytes to lie far apart; rows and columns beyond a block; no rows that are one, which kernels walk.
+        let (h, w, out_h, out_w, outputs) = (18, 33, 35, 37, Layout::Pitched);
+        let sizes = MaxUnpool { dtype, out_dtype, index_dtype, n: 2, c: 17, h, w, out_h, out_w, inputs, outputs };
         let problem = sizes.problem();
         let data = max_unpool_inputs(&problem, Fill::Specials, fill, &mut Rng::new(5));
         let inputs = || Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) };
@@ -199,8 +198,8 @@ fn max_unpool_copies_what_is_picked_from() {
         (1, 1, 3, vec![]),
         (64, 1, 16, vec![Tensor::GradOutput]),
     ] {
-        let inputs = Layout::ChannelsLast;
-        let sizes = MaxUnpool { c: 9, h, w, out_h: out, out_w: out, inputs, ..Default::default() };
+        let (inputs, outputs) = (Layout::ChannelsLast, Layout::Pitched);
+        let sizes = MaxUnpool { c: 9, h, w, out_h: out, out_w: out, inputs, outputs, ..Default::default() };
         let plan = plan(&sizes.problem(), &TargetSpec::host(2), &PlanOptions::default()).unwrap();
         assert_eq!(plan.stagings().map(|s| s.slot.tensor).collect::<Vec<_>>(), copied, "{h} x {w} of {out} x {out}");
     }

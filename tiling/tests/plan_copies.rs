@@ -85,32 +85,34 @@ proptest! {
         }
     }
 
-    /// Folding reads near columns as fast as a copy does, and so does unpooling; the padding reads none but those side by side.
+    /// Folding reads near columns as fast as a copy does, and so does unpooling; the padding reads none but those side by side, or
+    /// pixels whose channels are.
     #[test]
     fn copies_are_made_where_they_pay(
-        inputs in select(&Layout::INPUT), (c, w) in (1..5usize, 1..40usize),
+        inputs in select(&Layout::INPUT), outputs in select(&Layout::OUTPUT), (c, w) in (1..5usize, 1..40usize),
         dtype in select(&[Dtype::F16, Dtype::F32, Dtype::F64]), local_bytes in select(&[4096usize, 1 << 20]),
     ) {
         let target = TargetSpec { local_bytes, ..TargetSpec::host(2) };
         let copied = |problem| copies(&planned(&problem, &target, None)).0.into_iter().map(|s| s.slot.tensor).collect::<Vec<_>>();
-        let pad = ReplicationPad { dtype, c, h: 6, w, padding: [0; 4], inputs, ..Default::default() };
-        // Columns side by side, or only one.
+        let pad = ReplicationPad { dtype, c, h: 6, w, padding: [0; 4], inputs, outputs, ..Default::default() };
+        // Columns side by side, or only one, or pixels that are walked.
         let near = match inputs {
             Layout::Spread | Layout::Transposed => false,
-            Layout::ChannelsLast => c == 1,
+            Layout::ChannelsLast => c == 1 || outputs == Layout::ChannelsLast,
             _ => true,
         };
         let wanted = if near || w == 1 { vec![] } else { vec![Tensor::GradOutput] };
         prop_assert_eq!(copied(Problem::ReplicationPad2dBackward(pad.problem())), wanted);
 
-        // Sixteen bytes from column to column, and something else between.
+        // Sixteen bytes from column to column, and something else between; pixels are walked where rows of `out` are one.
+        let outputs_apart = matches!(outputs, Layout::Pitched | Layout::Transposed);
         let far = |[c, h, w]: [usize; 3], size: usize| match inputs {
             Layout::Transposed => w > 1 && h > 1 && h * size >= 16,
-            Layout::ChannelsLast => w > 1 && c > 1 && c * size >= 16,
+            Layout::ChannelsLast => outputs_apart && w > 1 && c > 1 && c * size >= 16,
             _ => false,
         };
         let unpool = MaxUnpool { dtype, out_dtype: dtype, index_dtype: Dtype::I32, c, h: 6, w, inputs, ..Default::default() };
-        let unpool = MaxUnpool { out_h: 6, out_w: w, ..unpool };
+        let unpool = MaxUnpool { out_h: 6, out_w: w, outputs, ..unpool };
         let of = |tensor, size| Some(tensor).filter(|_| far([c, 6, w], size));
         let wanted: Vec<_> = of(Tensor::GradOutput, dtype.size()).into_iter().chain(of(Tensor::Indices, 4)).collect();
         prop_assert_eq!(copied(Problem::MaxUnpool2dBackward(unpool.problem())), wanted);

@@ -56,7 +56,7 @@ fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
 /// Max unpooling copies two inputs of different dtypes, each in a phase of its own.
 #[test]
 fn an_unpooling_that_stages_gives_the_bits_of_one_that_does_not() {
-    let (c, h, w) = (17, 5, 6);
+    let (c, h, w) = (5, 17, 6);
     let mut desc = unpool::MaxUnpoolDesc {
         grad_output: tensor(UBTILE_I8, &[2, c, 2 * h, 2 * w]),
         self_tensor: tensor(UBTILE_I8, &[2, c, h, w]),
@@ -64,9 +64,9 @@ fn an_unpooling_that_stages_gives_the_bits_of_one_that_does_not() {
         out: tensor(UBTILE_I8, &[2, c, h, w]),
         output_size: [2 * h as i64, 2 * w as i64],
     };
-    let channels_last = |rows: usize, columns: usize| [c * rows * columns, 1, c * columns, c];
-    desc.grad_output.strides[..4].copy_from_slice(&channels_last(2 * h, 2 * w));
-    desc.indices.strides[..4].copy_from_slice(&channels_last(h, w));
+    let transposed = |rows: usize, columns: usize| [c * rows * columns, rows * columns, 1, rows];
+    desc.grad_output.strides[..4].copy_from_slice(&transposed(2 * h, 2 * w));
+    desc.indices.strides[..4].copy_from_slice(&transposed(h, w));
     let cells: Vec<i8> = (0..2 * c * 4 * h * w).map(|i| (i * 7) as i8).collect();
     let indices: Vec<i64> = (0..2 * c * h * w).map(|i| (i * 31 % (4 * h * w)) as i64).collect();
     let mut results = Vec::new();

@@ -5,7 +5,6 @@ use core::num::NonZeroUsize;
 use bytemuck::Pod;
 
 use super::Inputs;
-use super::planes::Planes;
 use crate::built::{BF16, F16, F32, F64, INTEGER};
 use crate::cast::{CHUNK, convert};
 use crate::values::{Values, ValuesMut};
@@ -71,23 +70,29 @@ impl Plane {
     }
 }
 
-/// Gathers whole planes of tensors without gaps, bits as they are. Gives the flat position of the first bad index.
-pub(super) fn planes(planes: &Planes, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+/// A way to gather whose elements are bits copied as they are.
+pub(super) trait Copies {
+    /// Gathers. Gives the lowest flat position of a bad index.
+    fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize>;
+}
+
+/// Gathers with tensors of any dtypes. Gives the lowest flat position of a bad index.
+pub(super) fn copies(how: &impl Copies, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
     match inputs.grad_output.dtype().size() {
-        1 if INTEGER => planes_of::<u8>(planes, inputs, out),
-        2 if WORDS_OF_2 => planes_of::<u16>(planes, inputs, out),
-        4 if WORDS_OF_4 => planes_of::<u32>(planes, inputs, out),
-        8 if WORDS_OF_8 => planes_of::<u64>(planes, inputs, out),
+        1 if INTEGER => copies_of::<u8>(how, inputs, out),
+        2 if WORDS_OF_2 => copies_of::<u16>(how, inputs, out),
+        4 if WORDS_OF_4 => copies_of::<u32>(how, inputs, out),
+        8 if WORDS_OF_8 => copies_of::<u64>(how, inputs, out),
         // The contract has no other, and what is not built has been refused.
         _ => None,
     }
 }
 
-fn planes_of<W: Pod>(planes: &Planes, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
+fn copies_of<W: Pod>(how: &impl Copies, inputs: Inputs<'_>, out: &mut ValuesMut<'_>) -> Option<usize> {
     let (data, out) = (words::<W>(inputs.grad_output.bytes()), words_mut(out.bytes_mut()));
     match inputs.indices {
-        Values::I32(indices) => planes.gather(data, indices, out),
-        Values::I64(indices) => planes.gather(data, indices, out),
+        Values::I32(indices) => how.gather(data, indices, out),
+        Values::I64(indices) => how.gather(data, indices, out),
         // The contract has no other.
         _ => None,
     }

@@ -8,7 +8,7 @@
 use bytemuck::Pod;
 
 use super::at_least_1;
-use super::gather::Index;
+use super::gather::{Copies, Index};
 use crate::simd::baseline::Baseline;
 use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 
@@ -41,9 +41,9 @@ pub(super) struct Planes {
     pub(super) asks_most: bool,
 }
 
-impl Planes {
-    /// Gathers as many elements as `out` has. Gives the flat position of the first bad index.
-    pub(super) fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
+impl Copies for Planes {
+    /// Gathers as many elements as `out` has.
+    fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
         let Self { elements, cells, first, .. } = *self;
         let plane = first / at_least_1(elements);
         // What is asked for counts from here, too.

@@ -140,7 +140,7 @@ fn is_cropped(axis: Axis) -> bool {
 
 /// The positions of a run that have one source each, one behind the other.
 #[inline(always)]
-fn copied_only(axis: Axis, run: [usize; 2]) -> Range<usize> {
+pub(super) fn copied_only(axis: Axis, run: [usize; 2]) -> Range<usize> {
     let [start, end] = axis.copied(run);
     let one = |at: usize| {
         let [from, to] = axis.sources(at);

@@ -39,6 +39,12 @@ impl Place {
         start.wrapping_add((plane % self.channels).wrapping_mul(channel)).wrapping_sub(self.origin)
     }
 
+    /// Offset of the first cell of an image.
+    #[inline(always)]
+    pub(super) fn image(&self, image: usize) -> usize {
+        image.wrapping_mul(self.strides[0]).wrapping_sub(self.origin)
+    }
+
     /// Scalars from a row to the next.
     #[inline(always)]
     pub(super) fn pitch(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Every operation at every level.
 
+mod apart;
 mod conversions;
 mod operations;
 mod pairs;

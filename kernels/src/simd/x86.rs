@@ -19,7 +19,7 @@ pub(crate) use self::avx512::Avx512;
 use self::f32x8::F32x8;
 use self::f64x4::F64x4;
 use super::baseline::Baseline;
-use super::{Cache, Isa, lanes, put};
+use super::{Cache, Isa, apart, lanes, put};
 use crate::level::Kernel;
 
 /// Proof that AVX, AVX2 and F16C can be used.
@@ -104,6 +104,17 @@ fn read_each<const N: usize>(at: &[u32; N]) -> [usize; N] {
     at.each_ref().map(|at| unsafe { core::ptr::read_volatile(at) } as usize)
 }
 
+/// As many elements that lie `step` apart; `None` where `src` has fewer.
+#[inline(always)]
+fn all_apart<T: Copy, const N: usize>(src: &[T], step: usize) -> Option<[T; N]> {
+    step.checked_mul(N.saturating_sub(1)).filter(|&last| last < src.len())?;
+    // SAFETY: the last of them is in `src`, and so are all that lie before it.
+    Some(core::array::from_fn(
+        #[inline(always)]
+        |k| unsafe { *src.get_unchecked(k * step) },
+    ))
+}
+
 /// Eight elements of two bytes; zeros where `src` ends.
 #[inline(always)]
 fn eight_halves<T: bytemuck::Pod>(src: &[T]) -> __m128i {
@@ -157,6 +168,20 @@ impl Isa for Avx2 {
         let bits = eight_halves(src);
         // SAFETY: there is a token.
         F32x8(unsafe { _mm256_cvtph_ps(bits) })
+    }
+    #[inline(always)]
+    fn load_f16_apart(self, src: &[f16], step: usize) -> F32x8 {
+        match all_apart::<_, 8>(src, step) {
+            Some(full) => self.load_f16(&full),
+            None => self.load_f16(&apart::<_, 8>(src, step, 8)),
+        }
+    }
+    #[inline(always)]
+    fn load_bf16_apart(self, src: &[bf16], step: usize) -> F32x8 {
+        match all_apart::<_, 8>(src, step) {
+            Some(full) => self.load_bf16(&full),
+            None => self.load_bf16(&apart::<_, 8>(src, step, 8)),
+        }
     }
     #[inline(always)]
     fn store_f16(self, v: F32x8, dst: &mut [f16]) {

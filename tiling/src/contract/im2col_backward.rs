@@ -70,6 +70,25 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// Most taps along an axis of a kernel that goes [by pixels](Self::by_pixels).
+    pub const MOST_TAPS: usize = 16;
+    /// Least bytes of the channels of a cell.
+    const LEAST_BYTES: usize = 32;
+    /// Least windows that reach a cell where channels lie apart in `out`: of fewer a copy is as fast.
+    const LEAST_WINDOWS: usize = 4;
+
+    /// Whether a kernel goes from pixel to pixel, many channels of one at a time, as the channels and taps of a window lie side by
+    /// side in `grad_output`. No element is converted.
+    #[must_use]
+    pub fn by_pixels(&self) -> bool {
+        let [_, row, window] = self.grad_output_strides;
+        let [rows, columns] = [0, 1].map(|axis| self.kernel[axis].get() / self.stride[axis]);
+        let beside = row == 1 && window > 1 && self.dtype == self.out_dtype;
+        let many_channels = self.c.saturating_mul(self.dtype.size()) >= Self::LEAST_BYTES;
+        let pays = self.out_strides[1] == 1 || rows.saturating_mul(columns) >= Self::LEAST_WINDOWS;
+        beside && many_channels && pays && self.kernel.iter().all(|taps| taps.get() <= Self::MOST_TAPS)
+    }
+
     /// The same with a `grad_output` without gaps.
     pub(crate) fn without_gaps(&self) -> Self {
         let [lh, lw] = self.columns;

@@ -63,6 +63,16 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// Whether a kernel goes from pixel to pixel, all channels of one at a time, as the channels of both inputs lie side by side.
+    /// Pixels are one long row in all tensors, and no element is converted.
+    #[must_use]
+    pub fn by_pixels(&self) -> bool {
+        let one_row = |[_, _, row, pixel]: [usize; 4], width: usize| row == pixel.saturating_mul(width);
+        let beside = |strides: [usize; 4], width| strides[1] == 1 && one_row(strides, width);
+        let inputs = beside(self.grad_output_strides, self.out_w) && beside(self.indices_strides, self.w);
+        self.c > 1 && self.dtype == self.out_dtype && inputs && one_row(self.out_strides, self.w)
+    }
+
     /// The same problem with a `grad_output` and `indices` without gaps, where they are to have none.
     pub(crate) fn without_gaps(&self, grad_output: bool, indices: bool) -> Self {
         let strides = |[height, width]: [usize; 2]| {

@@ -63,6 +63,12 @@ impl Deref for Problem {
 }
 
 impl Problem {
+    /// Whether a kernel goes from pixel to pixel, all channels of one at a time, as they lie side by side in both tensors.
+    #[must_use]
+    pub fn by_pixels(&self) -> bool {
+        self.c > 1 && self.grad_output_strides[1] == 1 && self.grad_input_strides[1] == 1
+    }
+
     /// The same with a `grad_output` without gaps.
     pub(crate) fn without_gaps(&self) -> Self {
         let plane = self.padded_h.saturating_mul(self.padded_w);

@@ -94,7 +94,8 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size };
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
-        plan.copies = plan.common.choose_copies(|tensor| problem.slot(tensor), far_columns);
+        plan.copies =
+            plan.common.choose_copies(|tensor| problem.slot(tensor), |slot| !problem.by_pixels() && far_columns(slot));
         plan.common.block_dim = plan.units().shares(plan.common.target.cores).get();
     }
     Ok(plan)

@@ -74,7 +74,7 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(common.target.cores).get();
         let picks_many = plan.cells() <= plan.plane_size().saturating_mul(CELLS_A_PICK);
-        let pays = |slot: &TensorSlot| picks_many && far_columns(slot);
+        let pays = |slot: &TensorSlot| picks_many && !problem.by_pixels() && far_columns(slot);
         plan.copies = plan.common.choose_copies(|tensor| problem.slot(tensor), pays);
     }
     Ok(plan)

@@ -96,7 +96,7 @@ impl Tile {
 /// where it needs a feature that the build left out.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut common = Common::new(target, options)?;
-    let copies = common.choose_copies(|tensor| problem.slot(tensor), any_step);
+    let copies = common.choose_copies(|tensor| problem.slot(tensor), |slot| !problem.by_pixels() && any_step(slot));
     let mut plan = Plan { problem: *problem, common, copies, planes: 0, most: [usize::MAX; 2] };
     let budget = plan.common.target.local_bytes;
     let (whole, part) =

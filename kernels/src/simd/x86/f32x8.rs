@@ -3,8 +3,8 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::{Avx2, read_each};
-use crate::simd::{Vector, put, some_squares};
+use super::{Avx2, all_apart, read_each};
+use crate::simd::{Vector, apart, put, some_squares};
 
 /// Eight f32. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +208,13 @@ impl Vector<Avx2> for F32x8 {
     fn store_indices(self, dst: &mut [u32]) {
         // SAFETY: made from a token.
         put(wide::u32x8::from(unsafe { _mm256_cvttps_epi32(self.0) }).to_array(), dst);
+    }
+    #[inline(always)]
+    fn load_apart(isa: Avx2, src: &[f32], step: usize) -> Self {
+        match all_apart(src, step) {
+            Some(full) => Self(wide::f32x8::new(full).into()),
+            None => Self::load(isa, &apart::<_, 8>(src, step, 8)),
+        }
     }
     #[inline(always)]
     fn squares(isa: Avx2, data: &[f32], at: &[u32], below: usize) -> [[Self; 2]; 2] {

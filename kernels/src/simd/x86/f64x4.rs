@@ -3,8 +3,8 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::{Avx2, read_each};
-use crate::simd::{Vector, put, some_squares};
+use super::{Avx2, all_apart, read_each};
+use crate::simd::{Vector, apart, put, some_squares};
 
 /// Four f64. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +173,13 @@ impl Vector<Avx2> for F64x4 {
     fn store_indices(self, dst: &mut [u32]) {
         // SAFETY: made from a token.
         put(wide::u32x4::from(unsafe { _mm256_cvttpd_epi32(self.0) }).to_array(), dst);
+    }
+    #[inline(always)]
+    fn load_apart(isa: Avx2, src: &[f64], step: usize) -> Self {
+        match all_apart(src, step) {
+            Some(full) => Self(wide::f64x4::new(full).into()),
+            None => Self::load(isa, &apart::<_, 4>(src, step, 4)),
+        }
     }
     #[inline(always)]
     fn squares(isa: Avx2, data: &[f64], at: &[u32], below: usize) -> [[Self; 2]; 2] {

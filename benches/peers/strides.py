@@ -1,0 +1,118 @@
+"""Times ubtile and PyTorch on tensors that are not contiguous, and prints the table of docs/strides.md.
+
+`strides.py --timing BINARY`: the example `timing` of the benches, which plans for the strides of each layout; PyTorch gets tensors of
+the same shapes and strides. They take turns, a round the median of many calls, and the fastest round of each counts.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import time
+
+import torch
+
+aten = torch.ops.aten
+DTYPES = {"f32": torch.float32, "f16": torch.float16}
+CASES = [
+    ("im2col-backward", (8, 64, 56, 56), "k3 s1 p1"),
+    ("im2col-backward", (1, 8, 512, 512), "k3 s1 p1"),
+    ("im2col-backward", (8, 3, 224, 224), "k16 s16"),
+    ("replication-pad2d-backward", (8, 64, 56, 56), "pad 1,1,1,1"),
+    ("replication-pad2d-backward", (1, 8, 512, 512), "pad 3,3,3,3"),
+    ("max-unpool2d-backward", (8, 64, 56, 56), "x2"),
+    ("max-unpool2d-backward", (1, 8, 512, 512), "x2"),
+    ("grid-sampler-2d-backward", (8, 64, 56, 56), ""),
+    ("grid-sampler-2d-backward", (1, 3, 512, 512), ""),
+]
+# How a tensor lies: the first dimension in memory first. Of three dimensions, the last two change places either way.
+ORDERS = {"channels-last": (0, 2, 3, 1), "transposed": (0, 1, 3, 2)}
+# Layouts of the inputs and of the outputs.
+LAYOUTS = [("contiguous", "contiguous"), ("transposed", "contiguous"), ("channels-last", "contiguous"),
+           ("channels-last", "channels-last"), ("spread", "contiguous")]
+
+
+def laid_out(tensor, layout):
+    if layout == "spread":
+        wide = tensor.new_zeros((*tensor.shape[:-1], 2 * tensor.shape[-1]))
+        wide[..., ::2] = tensor
+        return wide[..., ::2]
+    if layout == "contiguous":
+        return tensor.contiguous()
+    order = ORDERS[layout] if tensor.dim() == 4 else (0, 2, 1)
+    back = [order.index(dim) for dim in range(tensor.dim())]
+    return tensor.permute(order).contiguous().permute(back)
+
+
+def numbers(words, start):
+    [word] = [word for word in words if word.startswith(start)]
+    return int(word.removeprefix(start))
+
+
+def peer(operator, shape, attributes, dtype, layout, out_layout):
+    """PyTorch's call, or none: it has no grid sampler for F16 that is safe to call."""
+    n, c, h, w = shape
+    words = attributes.split()
+    rand = lambda *sizes: laid_out(torch.rand(sizes).to(dtype), layout)
+    if operator == "im2col-backward":
+        k, s, p = numbers(words, "k"), numbers(words, "s"), numbers([*words, "p0"][:3], "p")
+        lh, lw = ((e + 2 * p - k) // s + 1 for e in (h, w))
+        go = rand(n, c * k * k, lh * lw)
+        return lambda: aten.col2im(go, [h, w], [k, k], [1, 1], [p, p], [s, s])
+    if operator == "replication-pad2d-backward":
+        pads = [int(pad) for pad in words[1].split(",")]
+        go, x = rand(n, c, h + pads[2] + pads[3], w + pads[0] + pads[1]), laid_out(torch.rand(shape).to(dtype), out_layout)
+        return lambda: aten.replication_pad2d_backward(go, x, pads)
+    if operator == "max-unpool2d-backward":
+        factor = numbers(words, "x")
+        pooled, indices = torch.nn.functional.max_pool2d(torch.rand(n, c, h * factor, w * factor), factor, return_indices=True)
+        pooled = laid_out(pooled.to(dtype), out_layout).requires_grad_()
+        out = torch.nn.functional.max_unpool2d(pooled, laid_out(indices, layout), factor)
+        go = rand(*out.shape)
+        # It views the gradient, which fails for some strides.
+        return None if layout in ("spread", "transposed") else lambda: torch.autograd.grad(out, pooled, go, retain_graph=True)
+    theta = torch.tensor([[0.95, 0.08, 0.02], [-0.06, 0.97, -0.03]]).repeat(n, 1, 1)
+    grid = torch.nn.functional.affine_grid(theta, shape, align_corners=False)
+    go, x = rand(*shape), rand(*shape)
+    return (lambda: aten.grid_sampler_2d_backward(go, x, grid, 0, 0, False, [True, True])) if dtype == torch.float32 else None
+
+
+def median_ms(call, budget):
+    call()
+    times, end = [], time.perf_counter() + budget
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def cell(args, name, call, layout, out_layout):
+    case = f"{name} " + (f"in={layout} " if layout != "contiguous" else "") + (f"out={out_layout}" if out_layout != "contiguous" else "")
+    mine, theirs = [], []
+    for _ in range(args.rounds):
+        timed = subprocess.run([args.timing, "--seconds", str(args.budget), case], check=True, capture_output=True)
+        mine.append(json.loads(timed.stdout))
+        if call:
+            theirs.append(median_ms(call, args.budget))
+    best = min(row["ms"] for row in mine)
+    copies = "*" if mine[0]["workspace_bytes"] and "grid" not in name else ""
+    return f"{best:.2f}{copies}" + (f" ({min(theirs) / best:.1f})" if theirs else "")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--timing", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=0.3, help="seconds of a round")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    print("| case | contiguous | transposed | channels-last | channels-last, outputs too | spread |\n|---|---|---|---|---|---|", flush=True)
+    for operator, shape, attributes in CASES:
+        for dtype, torch_dtype in DTYPES.items():
+            name = f"{operator} {dtype} {','.join(map(str, shape))} {attributes}".strip()
+            cells = [cell(args, name, peer(operator, shape, attributes, torch_dtype, *layouts), *layouts) for layouts in LAYOUTS]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+main()

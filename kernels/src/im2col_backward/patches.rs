@@ -5,11 +5,15 @@
 //! interleaves so few rows without squares.
 
 use ubtile_tiling::im2col_backward::Geometry;
+use wide::{i16x8, u16x8};
 
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::part::{Part, Piece};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Real, Vector, lanes, put};
+
+/// Halves of a square's rows.
+const HALVES: usize = 8;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -85,7 +89,8 @@ struct Row<'a, T> {
 impl<T: Element> Row<'_, T> {
     #[inline(always)]
     fn make<S: Isa>(&self, isa: S, cells: &mut [T]) {
-        let lanes = V::<S, T>::LANES;
+        let lanes = if T::IS_HALF { HALVES } else { V::<S, T>::LANES };
+        let halves = Halves::new::<T>();
         let mut window = 0usize;
         while window < self.windows {
             // The last windows again with some that are made, where there are enough.
@@ -94,7 +99,13 @@ impl<T: Element> Row<'_, T> {
             // The last taps first: what is written behind them belongs to the next window, of which it is no longer missing then.
             let last = self.taps.wrapping_sub(1) / lanes;
             for block in (0..=last).rev() {
-                self.square(isa, window, count, block.wrapping_mul(lanes), cells);
+                let tap = block.wrapping_mul(lanes);
+                let cells = cells.get_mut(window.wrapping_mul(self.stride).wrapping_add(tap)..).unwrap_or_default();
+                if T::IS_HALF {
+                    self.square_of_halves(halves, window, count, tap, cells);
+                } else {
+                    self.square(isa, window, count, tap, cells);
+                }
             }
             window = window.wrapping_add(count);
         }
@@ -102,29 +113,76 @@ impl<T: Element> Row<'_, T> {
 
     /// Makes cells of `count` windows and of as many taps as a vector has lanes; zeros behind the last one.
     #[inline(always)]
-    fn square<S: Isa>(&self, isa: S, window: usize, count: usize, tap: usize, cells: &mut [T]) {
+    fn square<S: Isa>(&self, isa: S, window: usize, count: usize, tap: usize, mut cells: &mut [T]) {
         let zero = V::<S, T>::splat(isa, T::Acc::default());
         let taps = self.taps.wrapping_sub(tap);
-        let mut rest = self.data.get(tap.wrapping_mul(self.pitch).wrapping_add(window)..).unwrap_or(&[]);
-        let mut cells = cells.get_mut(window.wrapping_mul(self.stride).wrapping_add(tap)..).unwrap_or_default();
+        let mut windows = self.windows_of(tap, window);
         V::<S, T>::transpose(
             #[inline(always)]
             |k| {
                 if k >= taps {
                     return zero;
                 }
-                let windows = if count < V::<S, T>::LANES { rest.get(..count).unwrap_or(&[]) } else { rest };
-                rest = rest.get(self.pitch..).unwrap_or(&[]);
-                // The sum of one term: +0.0 where that is -0.0.
-                zero + T::load(isa, windows)
+                // The sum of one term: +0.0 where that is -0.0. Windows of the next row may be among them.
+                let sums = zero + T::load(isa, windows);
+                windows = windows.get(self.pitch..).unwrap_or(&[]);
+                sums
             },
             #[inline(always)]
-            |_, sums| {
+            |k, sums| {
                 let here = core::mem::take(&mut cells);
-                // Of windows that there are not, these are zeros, as are the cells in their place.
-                T::store(isa, sums, here);
-                cells = here.get_mut(self.stride..).unwrap_or_default();
+                if k < count {
+                    T::store(isa, sums, here);
+                    cells = here.get_mut(self.stride..).unwrap_or_default();
+                }
             },
         );
+    }
+
+    /// The same without widening: the sum of one term has its bits but for a NaN and -0.0.
+    #[inline(always)]
+    fn square_of_halves(&self, halves: Halves, window: usize, count: usize, tap: usize, mut cells: &mut [T]) {
+        let taps = self.taps.wrapping_sub(tap);
+        let mut windows = self.windows_of(tap, window);
+        let mut rows = [u16x8::ZERO; HALVES];
+        for row in rows.iter_mut().take(taps) {
+            *row = bytemuck::try_cast(lanes::<T, HALVES>(windows)).unwrap_or(u16x8::ZERO);
+            windows = windows.get(self.pitch..).unwrap_or(&[]);
+        }
+        for sums in u16x8::transpose(rows).into_iter().take(count) {
+            let here = core::mem::take(&mut cells);
+            put(bytemuck::try_cast(halves.sum(sums)).unwrap_or([T::zeroed(); HALVES]), here);
+            cells = here.get_mut(self.stride..).unwrap_or_default();
+        }
+    }
+
+    /// The windows of a tap from one on, and what lies behind them.
+    #[inline(always)]
+    fn windows_of(&self, tap: usize, window: usize) -> &[T] {
+        self.data.get(tap.wrapping_mul(self.pitch).wrapping_add(window)..).unwrap_or(&[])
+    }
+}
+
+/// The bits of what sums of one F16 or BF16 may not be: a vector of its infinity, and of its canonical NaN.
+#[derive(Clone, Copy)]
+struct Halves {
+    infinity: i16x8,
+    nan: i16x8,
+}
+
+impl Halves {
+    #[inline(always)]
+    fn new<T: Element>() -> Self {
+        let vector = |value: T::Acc| bytemuck::try_cast([T::narrow(value); HALVES]).unwrap_or(i16x8::ZERO);
+        Self { infinity: vector(T::Acc::ONE / T::Acc::default()), nan: vector(T::Acc::NAN) }
+    }
+
+    /// +0.0 and a term.
+    #[inline(always)]
+    fn sum(self, terms: u16x8) -> u16x8 {
+        let terms: i16x8 = bytemuck::cast(terms);
+        let is_nan = (terms & i16x8::splat(i16::MAX)).simd_gt(self.infinity);
+        let is_zero = terms.simd_eq(i16x8::splat(i16::MIN));
+        bytemuck::cast(is_nan.bitselect(self.nan, terms) & !is_zero)
     }
 }

@@ -15,10 +15,8 @@ use crate::parallel::{Front, Parallel, shares};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
 
-/// Columns of a block: from a line or two of each of its rows to as many that a processor foresees the next lines.
-const COLUMNS: Range<usize> = 32..512;
-/// Bytes of the source that a block's columns lie in, if there may be as many: a small level-2 cache keeps them for the next rows.
-const BLOCK_BYTES: usize = 256 << 10;
+/// Columns of a block: as many that a processor foresees the next lines of each of its rows.
+const COLUMNS: usize = 512;
 /// Rows of a block: as many elements as there are on a line at most.
 const ROWS: usize = 16;
 
@@ -165,26 +163,29 @@ impl Plane {
         dest: &mut [W],
         transpose: impl Fn([[W; N]; N]) -> [[W; N]; N] + Copy,
     ) {
-        let bytes = self.columns.from.saturating_mul(size_of::<W>()).max(1);
-        let columns = (BLOCK_BYTES / bytes / N * N).clamp(COLUMNS.start, COLUMNS.end);
-        for x in (0..self.columns.size).step_by(columns) {
+        for x in (0..self.columns.size).step_by(COLUMNS) {
             for y in (0..self.near.size).step_by(ROWS) {
-                let (right, bottom) = ((x + columns).min(self.columns.size), (y + ROWS).min(self.near.size));
-                let [whole_right, whole_bottom] = match self.near.from {
-                    1 if N > 1 => [right - (right - x) % N, bottom - (bottom - y) % N],
-                    _ => [x, y],
+                let (right, bottom) = ((x + COLUMNS).min(self.columns.size), (y + ROWS).min(self.near.size));
+                let (squares, whole) = match self.near.from {
+                    1 if N > 1 => (right - (right - x) % N, bottom - (bottom - y) % N),
+                    _ => (x, y),
                 };
-                self.squares([y..whole_bottom, x..whole_right], source, dest, transpose);
-                self.cells([y..whole_bottom, whole_right..right], source, dest);
-                self.cells([whole_bottom..bottom, x..right], source, dest);
+                self.squares(N, [y..whole, x..squares], source, dest, transpose);
+                // Rows of fewer than a square, as three channels have, up to where the source ends.
+                let columns = source.len().checked_sub(whole + N).map_or(0, |last| last / self.columns.from.max(1) + 1);
+                let few = squares.min(x + columns.saturating_sub(x) / N * N);
+                self.squares(bottom - whole, [whole..bottom, x..few], source, dest, transpose);
+                self.cells([whole..bottom, few..squares], source, dest);
+                self.cells([y..bottom, squares..right], source, dest);
             }
         }
     }
 
-    /// Copies a block of whole squares whose rows lie side by side in the source.
+    /// Copies a block of squares, of each so many rows, which lie side by side in the source.
     #[inline(always)]
     fn squares<W: Pod, const N: usize>(
         self,
+        count: usize,
         [rows, columns]: [Range<usize>; 2],
         source: &[W],
         dest: &mut [W],
@@ -199,7 +200,7 @@ impl Plane {
                     from = from.wrapping_add(self.columns.from);
                 }
                 let mut to = y.wrapping_mul(self.near.to).wrapping_add(x);
-                for row in transpose(square) {
+                for row in transpose(square).into_iter().take(count) {
                     let Some(cells) = dest.get_mut(to..).and_then(|dest| dest.first_chunk_mut()) else { return };
                     *cells = row;
                     to = to.wrapping_add(self.near.to);

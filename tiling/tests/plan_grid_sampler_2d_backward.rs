@@ -305,12 +305,12 @@ fn routes_by_size() {
     }
 }
 
-/// An input is copied where the route would read it column by column from far apart, and it is large or must be widened anyway.
+/// An input is copied where the route would read it column by column, from far apart if it need not be widened.
 #[test]
 fn copies_are_made_where_columns_are_far_apart() {
     use Layout::{ChannelsLast, Contiguous, Spread, Transposed};
-    // Half a megabyte or more, and less than 256 KiB of each plane.
-    let (large, small) = ([256, 256], [64, 64]);
+    // Half a megabyte or more, and less than 16 KiB of each plane.
+    let (large, small) = ([256, 256], [32, 64]);
     let copied = |dtype, c, [h, w]: [usize; 2], inputs, vector_bytes| {
         let spec = GridSampler { dtype, n: 1, c, hi: h, wi: w, ho: h, wo: w, inputs, ..Default::default() };
         let plan = planned(&spec, &TargetSpec { vector_bytes, ..TargetSpec::host(1) });
@@ -325,13 +325,18 @@ fn copies_are_made_where_columns_are_far_apart() {
         (Dtype::F16, 8, small, ChannelsLast, 32, 0),
         // Points side by side read any columns that do not lie so one by one.
         (Dtype::F32, 3, large, Spread, 32, 2),
-        (Dtype::F32, 3, small, Spread, 32, 0),
+        (Dtype::F32, 3, small, Spread, 32, 2),
         (Dtype::F16, 3, small, Spread, 32, 2),
+        // Staged, those that need not be widened share a line; one by one their widening costs more than a copy.
+        (Dtype::F32, 8, large, Spread, 32, 0),
+        (Dtype::F16, 8, small, Spread, 32, 2),
         (Dtype::F16, 3, small, Contiguous, 32, 0),
         // In place, columns that share a line are as good as any.
         (Dtype::F16, 8, small, Spread, 4, 0),
         (Dtype::F16, 8, small, Transposed, 4, 2),
         (Dtype::F16, 8, small, ChannelsLast, 4, 2),
+        (Dtype::F32, 8, small, Transposed, 4, 0),
+        (Dtype::F32, 8, large, Transposed, 4, 2),
     ] {
         assert_eq!(
             copied(dtype, c, size, inputs, vector_bytes),
@@ -339,9 +344,11 @@ fn copies_are_made_where_columns_are_far_apart() {
             "{dtype} {c} {size:?} {inputs:?} {vector_bytes}"
         );
     }
-    // A plane of 256 KiB is large, one row less is not.
-    assert_eq!(copied(Dtype::F32, 8, [256, 256], Transposed, 32), 2);
-    assert_eq!(copied(Dtype::F32, 8, [255, 256], Transposed, 32), 0);
+    // A plane of 256 KiB is large where it is sampled in place, one of 16 KiB where it is staged; one row less is not.
+    for (size, vector_bytes) in [(256, 4), (64, 32)] {
+        assert_eq!(copied(Dtype::F32, 8, [size, size], Transposed, vector_bytes), 2);
+        assert_eq!(copied(Dtype::F32, 8, [size - 1, size], Transposed, vector_bytes), 0);
+    }
     // The nearest pixel's points have no gradient, so `input` is not read.
     let nearest = GridSampler { interpolation: Interpolation::Nearest, inputs: Transposed, ..Default::default() };
     let nearest = GridSampler { dtype: Dtype::F16, c: 8, hi: 64, wi: 64, ho: 64, wo: 64, ..nearest };

@@ -11,6 +11,9 @@ use crate::{Tensor, TensorSlot, Workspace};
 /// Smaller ones pay if one by one their elements must be widened, too.
 const LARGE_PLANE: usize = 256 << 10;
 
+/// The same of planes that are staged, which reads each once: from a level-1 cache on.
+const STAGED_PLANE: usize = 16 << 10;
+
 impl Plan {
     /// The copies of inputs that the first phases make, in their order, one a phase.
     pub fn stagings(&self) -> impl Iterator<Item = Staging> + '_ {
@@ -31,17 +34,20 @@ impl Plan {
 
     /// Whether the route reads a tensor in so bad an order that a copy pays.
     fn reads_far(&self, slot: &TensorSlot) -> bool {
-        let bad = match self.route() {
+        let (size, plane) = (slot.dtype.size(), slot.shape.get(2).saturating_mul(slot.shape.get(3)));
+        match self.route() {
             // Reads columns one by one unless they lie side by side.
             Route::PointLanes | Route::PointBands => any_step(slot),
-            Route::Zero | Route::Direct(_) => far_columns(slot),
-            // A pixel's channels that lie side by side are what these are after.
-            Route::Images | Route::Blocks | Route::Channels | Route::Bands => {
-                far_columns(slot) && slot.strides.get(1) != 1
+            Route::Zero | Route::Direct(_) => {
+                far_columns(slot) && (size <= 2 || plane.saturating_mul(size) >= LARGE_PLANE)
             }
-        };
-        let (size, plane) = (slot.dtype.size(), slot.shape.get(2).saturating_mul(slot.shape.get(3)));
-        bad && (size <= 2 || plane.saturating_mul(size) >= LARGE_PLANE)
+            // A pixel's channels that lie side by side are what these are after.
+            Route::Images | Route::Blocks | Route::Channels | Route::Bands if slot.strides.get(1) == 1 => false,
+            Route::Images | Route::Blocks | Route::Channels | Route::Bands if size <= 2 => any_step(slot),
+            Route::Images | Route::Blocks | Route::Channels | Route::Bands => {
+                far_columns(slot) && plane.saturating_mul(size) >= STAGED_PLANE
+            }
+        }
     }
 
     /// Decides which copies there are, by strides and by the workspace limit.

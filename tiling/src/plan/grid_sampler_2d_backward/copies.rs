@@ -41,11 +41,11 @@ impl Plan {
             Route::Zero | Route::Direct(_) => {
                 far_columns(slot) && (size <= 2 || plane.saturating_mul(size) >= LARGE_PLANE)
             }
-            // A pixel's channels that lie side by side are what these are after.
-            Route::Images | Route::Blocks | Route::Channels | Route::Bands if slot.strides.get(1) == 1 => false,
-            Route::Images | Route::Blocks | Route::Channels | Route::Bands if size <= 2 => any_step(slot),
             Route::Images | Route::Blocks | Route::Channels | Route::Bands => {
-                far_columns(slot) && plane.saturating_mul(size) >= STAGED_PLANE
+                let large = plane.saturating_mul(size) >= STAGED_PLANE;
+                let far = if size <= 2 { any_step(slot) } else { large && far_columns(slot) };
+                // A pixel's channels that lie side by side are what these are after.
+                far && slot.strides.get(1) != 1
             }
         }
     }

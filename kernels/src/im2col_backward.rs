@@ -16,7 +16,7 @@ mod write;
 
 use core::num::NonZeroUsize;
 
-use ubtile_tiling::im2col_backward::{Plan, Tile};
+use ubtile_tiling::im2col_backward::{Geometry, Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
 use self::patches::Patches;
@@ -24,7 +24,8 @@ use self::pixels::Pixels;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
 use crate::built::{BF16, COPIES, F16, F32, F64};
-use crate::level::Level;
+use crate::element::Element;
+use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
 use crate::part::Part;
 use crate::stage::{self, Regions};
@@ -204,57 +205,60 @@ fn compute(plan: &Plan, level: Level, what: What<'_>, inputs: Inputs<'_>, out: V
     let (problem, computes) = (plan.problem(), plan.problem().early_success().is_none());
     match what {
         What::Rows(part) if COPIES && computes && problem.by_pixels() => {
-            by_pixels(plan, level, part, inputs.grad_output, out);
+            compute_rows(plan, level, Way::Pixels, part, inputs.grad_output, out);
         }
         what if level.is_scalar() => {
             each_job(plan, level, what, out, |job, out| job.run_by_run(inputs.grad_output, out));
         }
         What::Rows(part) if computes && gather::fits(problem) => {
-            gather_part(plan, level, part, inputs.grad_output, out);
+            compute_rows(plan, level, Way::Gather, part, inputs.grad_output, out);
         }
         What::Rows(part) if computes && patches::fits(problem) => {
-            by_patches(plan, level, part, inputs.grad_output, out);
+            compute_rows(plan, level, Way::Patches, part, inputs.grad_output, out);
         }
         _ => compute_in_16_kib(plan, level, what, inputs.grad_output, out),
     }
 }
 
+/// How rows are computed whose sums are made in registers.
+#[derive(Clone, Copy)]
+enum Way {
+    Gather,
+    Patches,
+    Pixels,
+}
+
+/// Rows of cells to sum, of all planes in their order.
+struct Rows<'a, T> {
+    geometry: &'a Geometry,
+    part: Part,
+    /// `grad_output`.
+    data: &'a [T],
+    out: &'a mut [T],
+}
+
 #[inline(never)]
-fn gather_part(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
+fn compute_rows(plan: &Plan, level: Level, way: Way, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
     let geometry = plan.problem();
     match (grad, out) {
-        (Values::F16(data), ValuesMut::F16(out)) if F16 => gather::gather(level, geometry, part, data, out),
-        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => gather::gather(level, geometry, part, data, out),
-        (Values::F32(data), ValuesMut::F32(out)) if F32 => gather::gather(level, geometry, part, data, out),
-        (Values::F64(data), ValuesMut::F64(out)) if F64 => gather::gather(level, geometry, part, data, out),
-        // The contract has no other, `fits` no other pairs, and what is not built has been refused.
+        (Values::F16(data), ValuesMut::F16(out)) if F16 => Rows { geometry, part, data, out }.compute(level, way),
+        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => Rows { geometry, part, data, out }.compute(level, way),
+        (Values::F32(data), ValuesMut::F32(out)) if F32 => Rows { geometry, part, data, out }.compute(level, way),
+        (Values::F64(data), ValuesMut::F64(out)) if F64 => Rows { geometry, part, data, out }.compute(level, way),
+        // The contract has no other, no way has other pairs, and what is not built has been refused.
         _ => {}
     }
 }
 
-#[inline(never)]
-fn by_pixels(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
-    let geometry = plan.problem();
-    match (grad, out) {
-        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Pixels { geometry, part, data, out }),
-        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => level.dispatch(Pixels { geometry, part, data, out }),
-        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Pixels { geometry, part, data, out }),
-        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Pixels { geometry, part, data, out }),
-        // The contract has no other, no other pairs go by pixels, and what is not built has been refused.
-        _ => {}
-    }
-}
-
-#[inline(never)]
-fn by_patches(plan: &Plan, level: Level, part: Part, grad: Values<'_>, out: ValuesMut<'_>) {
-    let geometry = plan.problem();
-    match (grad, out) {
-        (Values::F16(data), ValuesMut::F16(out)) if F16 => level.dispatch(Patches { geometry, part, data, out }),
-        (Values::Bf16(data), ValuesMut::Bf16(out)) if BF16 => level.dispatch(Patches { geometry, part, data, out }),
-        (Values::F32(data), ValuesMut::F32(out)) if F32 => level.dispatch(Patches { geometry, part, data, out }),
-        (Values::F64(data), ValuesMut::F64(out)) if F64 => level.dispatch(Patches { geometry, part, data, out }),
-        // The contract has no other, `fits` no other pairs, and what is not built has been refused.
-        _ => {}
+impl<T: Element> Rows<'_, T> {
+    fn compute(self, level: Level, way: Way) {
+        match way {
+            Way::Gather if VECTORS => gather::gather(level, self),
+            Way::Patches if VECTORS => level.dispatch(Patches(self)),
+            Way::Pixels if COPIES => level.dispatch(Pixels(self)),
+            // This build does not come here, and has no code for it.
+            _ => {}
+        }
     }
 }
 

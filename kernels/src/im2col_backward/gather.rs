@@ -24,6 +24,7 @@ use self::flat::Flat;
 use self::kernel_rows::KernelRows;
 use self::line::{Groups, Line};
 use self::sums::{one_by_one, weaves};
+use super::Rows;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
@@ -95,24 +96,19 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
 }
 
 /// Computes rows of cells of all planes in their order.
-pub(super) fn gather<T: Element>(level: Level, geometry: &Geometry, part: Part, data: &[T], out: &mut [T]) {
-    match geometry.stride[1].get() {
-        1 => by_classes::<T, 1>(level, geometry, part, data, out),
-        2 => by_classes::<T, 2>(level, geometry, part, data, out),
-        3 => by_classes::<T, 3>(level, geometry, part, data, out),
-        _ => by_classes::<T, STRIDE>(level, geometry, part, data, out),
+pub(super) fn gather<T: Element>(level: Level, rows: Rows<'_, T>) {
+    match rows.geometry.stride[1].get() {
+        1 => by_classes::<T, 1>(level, rows),
+        2 => by_classes::<T, 2>(level, rows),
+        3 => by_classes::<T, 3>(level, rows),
+        _ => by_classes::<T, STRIDE>(level, rows),
     }
 }
 
 /// Each by itself: where functions are not optimized, the stack of all at once would be a megabyte and more.
 #[inline(never)]
-fn by_classes<T: Element, const CLASSES: usize>(
-    level: Level,
-    geometry: &Geometry,
-    part: Part,
-    data: &[T],
-    out: &mut [T],
-) {
+fn by_classes<T: Element, const CLASSES: usize>(level: Level, rows: Rows<'_, T>) {
+    let Rows { geometry, part, data, out } = rows;
     let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
     let ahead = Ahead::new(geometry, size_of::<T>(), bytes);
     let gather = Gather::<T, CLASSES> { geometry, part, data, out, ahead };

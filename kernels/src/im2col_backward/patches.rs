@@ -7,9 +7,10 @@
 use ubtile_tiling::im2col_backward::Geometry;
 use wide::{i16x8, u16x8};
 
+use super::Rows;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::part::{Part, Piece};
+use crate::part::Piece;
 use crate::simd::{Isa, Real, Vector, lanes, put};
 
 /// Halves of a square's rows.
@@ -17,14 +18,8 @@ const HALVES: usize = 8;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
-/// Rows of cells to make.
-pub(super) struct Patches<'a, T> {
-    pub(super) geometry: &'a Geometry,
-    pub(super) part: Part,
-    /// `grad_output`.
-    pub(super) data: &'a [T],
-    pub(super) out: &'a mut [T],
-}
+/// Makes rows of cells.
+pub(super) struct Patches<'a, T>(pub(super) Rows<'a, T>);
 
 /// Whether a problem is such a case.
 pub(super) fn fits(geometry: &Geometry) -> bool {
@@ -42,7 +37,7 @@ impl<T: Element> Kernel for Patches<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Self { geometry: g, part, data, out } = self;
+        let Rows { geometry: g, part, data, out } = self.0;
         let ([kh, kw], [sh, sw]) = (g.kernel.map(|k| k.get()), g.stride);
         let ([gn, gr, _], [on, oc, oh, _], [lh, lw]) = (g.grad_output_strides, g.out_strides, g.columns);
         let has_gaps = kw < sw.get() || lw.wrapping_mul(kw) < g.w;

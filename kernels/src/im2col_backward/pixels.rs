@@ -8,10 +8,11 @@
 
 use ubtile_tiling::im2col_backward::{Geometry, Problem};
 
+use super::Rows;
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::part::{Part, Piece};
+use crate::part::Piece;
 use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Cells of a row that are summed before the next channels are.
@@ -19,14 +20,8 @@ const BLOCK: usize = 16;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
-/// Rows of cells to sum.
-pub(super) struct Pixels<'a, T> {
-    pub(super) geometry: &'a Geometry,
-    pub(super) part: Part,
-    /// `grad_output`.
-    pub(super) data: &'a [T],
-    pub(super) out: &'a mut [T],
-}
+/// Sums rows of cells.
+pub(super) struct Pixels<'a, T>(pub(super) Rows<'a, T>);
 
 /// Along one axis the taps that reach a cell, each as the distance of it and its window from the first of both in `grad_output`.
 #[derive(Clone, Copy)]
@@ -73,7 +68,7 @@ impl<T: Element> Kernel for Pixels<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        let Self { geometry: g, part, data, out } = self;
+        let Rows { geometry: g, part, data, out } = self.0;
         let [kh, kw] = g.kernel.map(|k| k.get());
         let [gn, _, gl] = g.grad_output_strides;
         let [on, oc, oh, ow] = g.out_strides;

@@ -82,7 +82,8 @@ impl Problem {
     #[must_use]
     pub fn by_pixels(&self) -> bool {
         let [_, row, window] = self.grad_output_strides;
-        let [rows, columns] = [0, 1].map(|axis| self.kernel[axis].get() / self.stride[axis]);
+        let ([kh, kw], [sh, sw]) = (self.kernel, self.stride);
+        let [rows, columns] = [kh.get() / sh, kw.get() / sw];
         let beside = row == 1 && window > 1 && self.dtype == self.out_dtype;
         let many_channels = self.c.saturating_mul(self.dtype.size()) >= Self::LEAST_BYTES;
         let pays = self.out_strides[1] == 1 || rows.saturating_mul(columns) >= Self::LEAST_WINDOWS;

@@ -136,7 +136,8 @@ impl Level {
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            Kind::Baseline if VECTORS => kernel.run(Baseline),
+            // By itself: where functions are not optimized, the stack of two levels at once would be a megabyte and more.
+            Kind::Baseline if VECTORS => Baseline.call(kernel),
             Kind::Scalar | Kind::Baseline => kernel.run(Scalar),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(isa) => isa.call(kernel),

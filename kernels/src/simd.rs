@@ -199,6 +199,31 @@ pub(crate) trait Vector<S: Isa>:
         }
         [Self::load(isa, &all), Self::load(isa, all.get(Self::LANES..).unwrap_or(&[]))]
     }
+    /// Every third lane of three vectors one behind the other, beginning with the first lane, the second and the third.
+    #[inline(always)]
+    fn deinterleave_three(isa: S, each: [Self; 3]) -> [Self; 3] {
+        let (mut all, mut lanes) = ([[Self::Elem::default(); 3]; MOST_LANES], [[Self::Elem::default(); MOST_LANES]; 3]);
+        for (vector, lanes) in each.iter().zip(all.as_flattened_mut().chunks_exact_mut(Self::LANES)) {
+            vector.store(lanes);
+        }
+        let [a, b, c] = &mut lanes;
+        for (((from, a), b), c) in all.iter().zip(a).zip(b).zip(c) {
+            [*a, *b, *c] = *from;
+        }
+        lanes.map(
+            #[inline(always)]
+            |lanes| Self::load(isa, &lanes),
+        )
+    }
+    /// Every fourth lane of four vectors one behind the other, beginning with each of the first four lanes.
+    #[inline(always)]
+    fn deinterleave_four(isa: S, [a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        let [even_front, odd_front] = Self::deinterleave(isa, [a, b]);
+        let [even_back, odd_back] = Self::deinterleave(isa, [c, d]);
+        let [first, third] = Self::deinterleave(isa, [even_front, even_back]);
+        let [second, fourth] = Self::deinterleave(isa, [odd_front, odd_back]);
+        [first, second, third, fourth]
+    }
     /// The lanes of three vectors in turn.
     #[inline(always)]
     fn interleave_three(isa: S, each: [Self; 3]) -> [Self; 3] {

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
+use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
 use super::coordinates::{nearest_even, splat};
 use super::corner::number;
 use super::planes::Planes;
@@ -157,15 +157,16 @@ fn add<S: Isa, T: Element, const C: usize>(
 ) -> <T::Acc as Real>::V<S> {
     let mut defect = splat(isa, T::Acc::default());
     for (part, points) in found.iter().zip(parts(run)) {
-        for (k, terms) in terms.iter_mut().enumerate() {
-            let c = c.wrapping_add(k);
-            if !T::IS_HALF {
-                // What the processor does not ask for by itself, as each plane begins anew.
-                let (from, count) = grad_output.run(&points, PART);
-                let next = from.wrapping_add(c.wrapping_add(C).wrapping_mul(grad_output.channel));
+        if !T::IS_HALF {
+            // What the processor does not ask for by itself, as each plane begins anew.
+            let (from, count) = grad_output.run(&points, PART);
+            for c in c.wrapping_add(C)..c.wrapping_add(2 * C) {
+                let next = from.wrapping_add(c.wrapping_mul(grad_output.channel));
                 prefetch_run(isa, Cache::Level1, grad_output.data, next, count);
             }
-            defect = defect + load_channel(isa, grad_output, c, points.clone(), terms);
+        }
+        defect = defect + load_channels(isa, grad_output, c, points.clone(), terms);
+        for terms in &mut *terms {
             part.clear_absent(isa, terms);
         }
         let count = points.len().min(PART);

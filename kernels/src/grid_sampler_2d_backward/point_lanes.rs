@@ -13,7 +13,7 @@
 use core::ops::Range;
 
 use super::band::{self, Band};
-use super::cells::{Axes, lanes, lanes_of, load_channel, load_pairs, put};
+use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
 use super::coordinates::splat;
 use super::corner::{Corner, Places, locate};
 use super::follow::{self, FRONT, Follow, LANES};
@@ -151,9 +151,8 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 if far {
                     self.ask_ahead(isa, first.wrapping_add(2 * RUN));
                 }
-                for (c, to) in kept.grad_output.iter_mut().enumerate().take(self.channels) {
-                    defect = defect + load_channel(isa, &self.grad_output, c, first..first.wrapping_add(count), to);
-                }
+                let (run, to) = (first..first.wrapping_add(count), kept.grad_output.get_mut(..self.channels));
+                defect = defect + load_channels(isa, &self.grad_output, 0, run, to.unwrap_or_default());
             }
             if picks && let Some(band) = &mut band {
                 band.pick(kept, &self.rows, self.channels, count);

@@ -281,6 +281,9 @@ impl<T: Element> Kernel for Unpack<'_, T> {
     fn run<S: Isa>(self, isa: S) {
         let Self { packed, channels, positions, planes } = self;
         let lanes = <T::Acc as Real>::V::<S>::LANES;
+        if (2..=4).contains(&channels) && planes.channel == 1 && planes.column == channels {
+            return weave(isa, packed, channels, positions, planes);
+        }
         for c in 0..channels {
             let (mut rest, mut from) = (positions.clone(), c.wrapping_mul(positions.len()));
             while !rest.is_empty() {
@@ -304,5 +307,52 @@ impl<T: Element> Kernel for Unpack<'_, T> {
                 }
             }
         }
+    }
+}
+
+/// As [`Unpack`] of two to four channels that lie side by side, without gaps.
+#[inline(always)]
+fn weave<S: Isa, T: Element>(
+    isa: S,
+    packed: &[T::Acc],
+    channels: usize,
+    positions: Range<usize>,
+    planes: Planes<&mut [T]>,
+) {
+    let (lanes, plane) = (<T::Acc as Real>::V::<S>::LANES, positions.len());
+    let (mut rest, mut from) = (positions, 0usize);
+    while !rest.is_empty() {
+        let (to, count) = planes.run(&rest, usize::MAX);
+        rest.start = rest.start.wrapping_add(count.max(1));
+        let end = to.wrapping_add(count.wrapping_mul(channels));
+        let mut to = planes.data.get_mut(to..end).unwrap_or(&mut []);
+        for k in (from..from.wrapping_add(count)).step_by(lanes) {
+            let sums = packed.get(k..).unwrap_or(&[]);
+            match channels {
+                2 => put_each(isa, Vector::interleave(isa, load_each(isa, sums, plane)), &mut to),
+                3 => put_each(isa, Vector::interleave_three(isa, load_each(isa, sums, plane)), &mut to),
+                _ => put_each(isa, Vector::interleave_four(isa, load_each(isa, sums, plane)), &mut to),
+            }
+        }
+        from = from.wrapping_add(count);
+    }
+}
+
+/// Vectors of sums that lie `step` apart.
+#[inline(always)]
+fn load_each<S: Isa, A: Real, const C: usize>(isa: S, sums: &[A], step: usize) -> [A::V<S>; C] {
+    let mut each = [splat(isa, A::default()); C];
+    for (k, vector) in each.iter_mut().enumerate() {
+        *vector = Vector::load(isa, sums.get(k.wrapping_mul(step)..).unwrap_or(&[]));
+    }
+    each
+}
+
+/// Rounds vectors of sums, writes them one behind the other, and takes what was written off `to`.
+#[inline(always)]
+fn put_each<S: Isa, T: Element, const C: usize>(isa: S, each: [<T::Acc as Real>::V<S>; C], to: &mut &mut [T]) {
+    for sums in each {
+        T::store(isa, sums, to);
+        *to = core::mem::take(to).get_mut(<T::Acc as Real>::V::<S>::LANES..).unwrap_or(&mut []);
     }
 }

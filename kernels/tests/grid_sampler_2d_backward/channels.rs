@@ -4,7 +4,7 @@ use ubtile_kernels::Level;
 use ubtile_testkit::problems::{GridSampler, Layout, grid_sampler_inputs};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, PaddingMode, Route, plan};
-use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
+use ubtile_tiling::{Dtype, PlanOptions, TargetSpec, Tensor};
 
 use super::{DTYPES, check_plan, law, plans, sample};
 
@@ -54,6 +54,32 @@ fn doubles_of_odd_numbers_of_fours() {
                 assert_eq!(plan.route(), route, "{plan:?}");
                 for level in Level::available() {
                     check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
+/// Whole pixels of a few channels are read as they are and written as they are, points around those of a run, rows with and without
+/// gaps.
+#[test]
+fn pixels_of_a_few_channels() {
+    let rng = &mut Rng::new(33);
+    for (i, c) in (1..=5).flat_map(|c| (0..6).map(move |i| (i, c))) {
+        let (dtype, wo) = (DTYPES[i % 4], [1, 15, 63, 64, 65, 131][i]);
+        let interpolation = [Interpolation::Bilinear, Interpolation::Nearest][(c + i / 2) % 2];
+        let outputs = [Layout::ChannelsLast, Layout::Pitched, Layout::ChannelsLast][i % 3];
+        let inputs = Layout::ChannelsLast;
+        let size = GridSampler { n: 2, c, hi: 9, wi: 7, ho: 3, wo, ..Default::default() };
+        let spec = GridSampler { dtype, interpolation, inputs, outputs, ..size };
+        for (fill, coordinates) in [(Fill::Uniform, Coordinates::Smooth), (Fill::Specials, Coordinates::Random)] {
+            let (problem, tensors, want) = sample(&spec, fill, coordinates, rng);
+            for plan in plans(&problem) {
+                let few = matches!(plan.route(), Route::PointLanes | Route::PointBands) && c <= 4;
+                let copied = plan.stagings().any(|staging| staging.slot.tensor == Tensor::GradOutput);
+                assert!(!(few && copied), "{plan:?}");
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, 1 + i % 2, &tensors, &want);
                 }
             }
         }

@@ -9,7 +9,21 @@ use super::{DTYPES, check};
 #[test]
 fn taps_and_windows_around_the_vectors() {
     let rng = &mut Rng::new(31);
-    let sizes = [(5, 5), (5, 7), (7, 7), (8, 8), (8, 9), (9, 9), (3, 16), (15, 16), (16, 16), (17, 17), (33, 35)];
+    let sizes = [
+        (1, 5),
+        (2, 7),
+        (5, 5),
+        (5, 7),
+        (7, 7),
+        (8, 8),
+        (8, 9),
+        (9, 9),
+        (3, 16),
+        (15, 16),
+        (16, 16),
+        (17, 17),
+        (33, 35),
+    ];
     for (number, (kernel, stride)) in sizes.into_iter().enumerate() {
         for (dtype, windows) in
             DTYPES.into_iter().flat_map(|dtype| sizes_around(4, 8).into_iter().map(move |w| (dtype, w)))
@@ -19,7 +33,9 @@ fn taps_and_windows_around_the_vectors() {
                     (windows * stride + kernel + behind, Layout::OUTPUT[(number + windows + behind) % 3]);
                 let shape =
                     Im2col { dtype, out_dtype: dtype, n: 1, c: 2, h: 2 * 5 + 3, w, outputs, ..Default::default() };
-                check(&Im2col { kernel: [3, kernel], stride: [5, stride], ..shape }, Fill::Specials, rng);
+                for rows in [3, 5] {
+                    check(&Im2col { kernel: [rows, kernel], stride: [5, stride], ..shape }, Fill::Specials, rng);
+                }
             }
         }
     }

@@ -28,11 +28,11 @@ impl<T: Real> Kernel for Split<'_, T> {
     }
 }
 
-/// Gives the lanes of three vectors in turn, and of four.
+/// Gives the lanes of three vectors in turn, and of four; and every third lane of three, and every fourth of four.
 struct InTurn<'a, T>(&'a [T; 64]);
 
 impl<T: Real> Kernel for InTurn<'_, T> {
-    type Output = (usize, [Vec<T>; 2]);
+    type Output = (usize, [[Vec<T>; 2]; 2]);
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) -> Self::Output {
@@ -43,8 +43,9 @@ impl<T: Real> Kernel for InTurn<'_, T> {
             vectors.iter().zip(to.chunks_mut(lanes)).for_each(|(v, to)| v.store(to));
             to
         };
-        let three = Vector::interleave_three(isa, [a, b, c]);
-        (lanes, [store(&three), store(&Vector::interleave_four(isa, [a, b, c, d]))])
+        let three = [Vector::interleave_three(isa, [a, b, c]), Vector::deinterleave_three(isa, [a, b, c])];
+        let four = [Vector::interleave_four(isa, [a, b, c, d]), Vector::deinterleave_four(isa, [a, b, c, d])];
+        (lanes, [three.map(|vectors| store(&vectors)), four.map(|vectors| store(&vectors))])
     }
 }
 
@@ -161,9 +162,12 @@ fn splits<T: Real>() {
 fn in_turn<T: Real>() {
     let from = std::array::from_fn(T::from_usize);
     for (level, (lanes, each)) in everywhere(|| InTurn(&from)) {
-        for (vectors, got) in [3, 4].into_iter().zip(each) {
-            let want: Vec<T> = (0..vectors * lanes).map(|i| from[i % vectors * lanes + i / vectors]).collect();
-            assert!(got == want, "{level}: {vectors} vectors of {lanes} in turn are {got:?}");
+        for (vectors, [woven, split]) in [3, 4].into_iter().zip(each) {
+            let all = 0..vectors * lanes;
+            let want: Vec<T> = all.clone().map(|i| from[i % vectors * lanes + i / vectors]).collect();
+            assert!(woven == want, "{level}: {vectors} vectors of {lanes} in turn are {woven:?}");
+            let want: Vec<T> = all.map(|i| from[i % lanes * vectors + i / lanes]).collect();
+            assert!(split == want, "{level}: {vectors} vectors of {lanes} are split into {split:?}");
         }
     }
 }

@@ -186,6 +186,23 @@ impl Vector<Avx512> for F32x16 {
         }
     }
     #[inline(always)]
+    fn deinterleave_three(_: Avx512, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What comes from different vectors comes from different lanes of them: every third lane from the second, beginning with
+            // lane 1, and from the third, beginning with lane 2.
+            let blend =
+                |a: Self, b: Self, c: Self| _mm512_mask_blend_ps(0x4924, _mm512_mask_blend_ps(0x2492, a.0, b.0), c.0);
+            let first = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13);
+            let second = _mm512_setr_epi32(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14);
+            let third = _mm512_setr_epi32(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15);
+            let first = _mm512_permutexvar_ps(first, blend(a, c, b));
+            let second = _mm512_permutexvar_ps(second, blend(b, a, c));
+            let third = _mm512_permutexvar_ps(third, blend(c, b, a));
+            [Self(first), Self(second), Self(third)]
+        }
+    }
+    #[inline(always)]
     fn interleave_three(_: Avx512, [a, b, c]: [Self; 3]) -> [Self; 3] {
         // SAFETY: there is a token.
         unsafe {

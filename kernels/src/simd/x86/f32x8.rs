@@ -182,6 +182,20 @@ impl Vector<Avx2> for F32x8 {
         }
     }
     #[inline(always)]
+    fn deinterleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What comes from different vectors comes from different lanes of them. Lanes 1, 4, 7 from the second, 2, 5 from the third.
+            let blend = |a: Self, b: Self, c: Self| {
+                _mm256_blend_ps::<0b0010_0100>(_mm256_blend_ps::<0b1001_0010>(a.0, b.0), c.0)
+            };
+            let first = _mm256_permutevar8x32_ps(blend(a, b, c), _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5));
+            let second = _mm256_permutevar8x32_ps(blend(c, a, b), _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6));
+            let third = _mm256_permutevar8x32_ps(blend(b, c, a), _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7));
+            [Self(first), Self(second), Self(third)]
+        }
+    }
+    #[inline(always)]
     fn interleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
         // SAFETY: there is a token.
         unsafe {

@@ -157,6 +157,19 @@ impl Vector<Avx2> for F64x4 {
         }
     }
     #[inline(always)]
+    fn deinterleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What comes from different vectors comes from different lanes of them. Lane 1 from the second, 2 from the third.
+            let blend = |a: Self, b: Self, c: Self| _mm256_blend_pd::<0b0100>(_mm256_blend_pd::<0b0010>(a.0, b.0), c.0);
+            [
+                Self(_mm256_permute4x64_pd::<0b01_10_11_00>(blend(a, c, b))),
+                Self(_mm256_permute4x64_pd::<0b10_11_00_01>(blend(b, a, c))),
+                Self(_mm256_permute4x64_pd::<0b11_00_01_10>(blend(c, b, a))),
+            ]
+        }
+    }
+    #[inline(always)]
     fn interleave_three(_: Avx2, [a, b, c]: [Self; 3]) -> [Self; 3] {
         // SAFETY: there is a token.
         unsafe {

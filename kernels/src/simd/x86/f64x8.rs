@@ -181,6 +181,23 @@ impl Vector<Avx512> for F64x8 {
         }
     }
     #[inline(always)]
+    fn deinterleave_three(_: Avx512, [a, b, c]: [Self; 3]) -> [Self; 3] {
+        // SAFETY: there is a token.
+        unsafe {
+            // What comes from different vectors comes from different lanes of them: every third lane from the second, beginning with
+            // lane 1, and from the third, beginning with lane 2.
+            let blend =
+                |a: Self, b: Self, c: Self| _mm512_mask_blend_pd(0x24, _mm512_mask_blend_pd(0x92, a.0, b.0), c.0);
+            let first = _mm512_setr_epi64(0, 3, 6, 1, 4, 7, 2, 5);
+            let second = _mm512_setr_epi64(1, 4, 7, 2, 5, 0, 3, 6);
+            let third = _mm512_setr_epi64(2, 5, 0, 3, 6, 1, 4, 7);
+            let first = _mm512_permutexvar_pd(first, blend(a, b, c));
+            let second = _mm512_permutexvar_pd(second, blend(c, a, b));
+            let third = _mm512_permutexvar_pd(third, blend(b, c, a));
+            [Self(first), Self(second), Self(third)]
+        }
+    }
+    #[inline(always)]
     fn interleave_three(_: Avx512, [a, b, c]: [Self; 3]) -> [Self; 3] {
         // SAFETY: there is a token.
         unsafe {

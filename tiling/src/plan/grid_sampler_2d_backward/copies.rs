@@ -14,6 +14,9 @@ const LARGE_PLANE: usize = 256 << 10;
 /// The same of planes that are staged, which reads each once: from a level-1 cache on.
 const STAGED_PLANE: usize = 16 << 10;
 
+/// Channels of a pixel that is read as a whole.
+const SMALL_PIXEL: usize = 4;
+
 impl Plan {
     /// The copies of inputs that the first phases make, in their order, one a phase.
     pub fn stagings(&self) -> impl Iterator<Item = Staging> + '_ {
@@ -36,8 +39,11 @@ impl Plan {
     fn reads_far(&self, slot: &TensorSlot) -> bool {
         let (size, plane) = (slot.dtype.size(), slot.shape.get(2).saturating_mul(slot.shape.get(3)));
         match self.route() {
-            // Reads columns one by one unless they lie side by side.
-            Route::PointLanes | Route::PointBands => any_step(slot),
+            // Reads columns one by one unless they lie side by side, or whole pixels of `grad_output`.
+            Route::PointLanes | Route::PointBands => {
+                let pixels = slot.tensor == Tensor::GradOutput && slot.strides.get(1) == 1;
+                any_step(slot) && !(pixels && slot.strides.get(3) <= SMALL_PIXEL)
+            }
             Route::Zero | Route::Direct(_) => {
                 far_columns(slot) && (size <= 2 || plane.saturating_mul(size) >= LARGE_PLANE)
             }

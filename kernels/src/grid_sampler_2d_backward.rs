@@ -11,6 +11,7 @@
 mod anywhere;
 mod band;
 mod batch;
+mod beyond;
 mod bicubic;
 mod cells;
 mod channels_last;

@@ -136,8 +136,9 @@ impl Level {
     #[inline(always)]
     pub(crate) fn dispatch<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            // By itself: where functions are not optimized, the stack of two levels at once would be a megabyte and more.
+            // Each by itself: where functions are not optimized, the stack of several levels at once would be a megabyte and more.
             Kind::Baseline if VECTORS => Baseline.call(kernel),
+            Kind::Scalar if VECTORS => Scalar.call(kernel),
             Kind::Scalar | Kind::Baseline => kernel.run(Scalar),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             Kind::Avx2(isa) => isa.call(kernel),

@@ -4,6 +4,7 @@
 
 use core::ops::Range;
 
+use super::beyond::Beyond;
 use super::cells::{lanes, lanes_of};
 use super::coordinates::splat;
 use super::point_lanes::{CHANNELS, Kept, RUN};
@@ -20,12 +21,14 @@ pub(crate) struct Band<A> {
     y: [A; ROOM],
     grad_output: [[A; ROOM]; CHANNELS],
     count: usize,
+    /// What points need not be looked at.
+    pub(super) beyond: Beyond<A>,
 }
 
 impl<A: Real> Band<A> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(beyond: Beyond<A>) -> Self {
         let zeros = [A::default(); ROOM];
-        Self { x: zeros, y: zeros, grad_output: [zeros; CHANNELS], count: 0 }
+        Self { x: zeros, y: zeros, grad_output: [zeros; CHANNELS], count: 0, beyond }
     }
 
     /// Picks those of `count` points that lie in a pixel of these rows, or in one in front of them. Their y is placed.

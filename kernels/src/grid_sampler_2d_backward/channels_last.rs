@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::batch::{BATCH, Batch, halve_each};
+use super::beyond::{AreBeyond, Beyond};
 use super::bicubic::Bicubic;
 use super::cells::{Axes, CHUNK, Cells, Distances, Each, Find, Sums};
 use super::gradient;
@@ -40,6 +41,8 @@ pub(crate) struct ChannelsLast<'a, T: Element> {
     pub(crate) image: Window,
     /// The pixels of `input_grad`, which may be some rows only.
     pub(crate) window: Window,
+    /// What points need not be looked at, if these are some rows.
+    pub(crate) beyond: Beyond<T::Acc>,
 }
 
 impl<T: Element> ChannelsLast<'_, T> {
@@ -59,6 +62,10 @@ impl<T: Element> ChannelsLast<'_, T> {
         let mut pixels = Pixels { read: [PARTLY; CHUNK], added_to: [PARTLY; CHUNK] };
         for first in points.clone().step_by(CHUNK) {
             let run = first..points.end.min(first.saturating_add(CHUNK));
+            let are_beyond = AreBeyond { beyond: self.beyond, grid: &self.grid, points: run.clone() };
+            if grid_grad.is_none() && self.window != self.image && dispatch_points(level, are_beyond) {
+                continue;
+            }
             let find = Find { axes: &self.axes, grid: &self.grid, first, count: run.len(), cells: &mut cells };
             dispatch_points(level, find);
             let mut chunk = Chunk {

@@ -13,6 +13,7 @@
 use core::ops::Range;
 
 use super::band::{self, Band};
+use super::beyond::AreBeyond;
 use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
 use super::coordinates::splat;
 use super::corner::{Corner, Places, locate};
@@ -141,6 +142,12 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             let ends = count == 0;
             let mut adds = !self.input_grad.data.is_empty();
             if !ends {
+                if picks && let Some(Band { beyond, .. }) = band.as_deref() {
+                    let points = first..first.wrapping_add(count);
+                    if (AreBeyond { beyond: *beyond, grid: &self.grid, points }).run(isa) {
+                        continue;
+                    }
+                }
                 let [x, y] = &mut kept.places;
                 load_pairs(isa, &self.grid, first, count, [&mut x.at, &mut y.at]);
                 self.axes.y.place(isa, count, &mut y.at, &mut y.multiplier);

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Work};
 
+use super::beyond::Beyond;
 use super::cells::CHUNK;
 use super::direct::PixelSums;
 use super::dispatch;
@@ -227,6 +228,7 @@ impl<T: Stored> Share<'_, T> {
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
         let mut image = self.sources.channels_last(n, 0..p.c, plan.pitch(), input);
         (image.window.first, image.window.size) = ([rows.start, 0], [rows.len(), p.wi]);
+        image.beyond = Beyond::new(p, &rows);
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let (sums, tile) = (cast_mut::<T::Acc>(&mut *self.write), cast_mut(&mut *self.scratch));
         sums.fill(T::Acc::default());

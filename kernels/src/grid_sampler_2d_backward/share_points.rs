@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::anywhere::lie_anywhere;
 use super::band::Band;
+use super::beyond::Beyond;
 use super::grid_grad::GridGrad;
 use super::nearest::Nearest;
 use super::planes::Canonical;
@@ -60,8 +61,8 @@ impl<T: Stored> Share<'_, T> {
             if staged { cast_mut(&mut *self.write) } else { T::as_sums(&mut *self.input_grad).unwrap_or(&mut []) };
         let sums = Packed { data, channel: pixels };
         let added = Added { channels: 0..p.c, rows: rows.clone() };
-        let finite =
-            add(sources, n, input, sums, &added, own, &mut grid_grad, &mut Kept::new(), Some(&mut Band::new()));
+        let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
+        let finite = add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band));
         if !finite && !staged {
             let planes = planes(plan, self.input_grad, &self.range, n, 0);
             let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);

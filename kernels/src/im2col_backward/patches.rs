@@ -179,6 +179,7 @@ struct Square<'a, 'c, T> {
 
 impl<T: Element> Square<'_, '_, T> {
     /// Makes as many cells of each window as there are lanes, zeros behind those of the last tap; none where the row has not so many.
+    /// Of F32 and F64.
     #[inline(always)]
     fn of_floats<S: Isa>(mut self, isa: S) {
         let (lanes, zero) = (V::<S, T>::LANES, V::<S, T>::splat(isa, T::Acc::default()));
@@ -201,16 +202,15 @@ impl<T: Element> Square<'_, '_, T> {
             |k| sums.get(k).copied().unwrap_or(zero),
             #[inline(always)]
             |k, sums| {
-                let Some(cells) = self.next(k, lanes) else { return };
-                match bytemuck::try_cast_slice_mut(&mut *cells) {
-                    Ok(cells) if !T::IS_HALF => sums.store(cells),
-                    _ => T::store(isa, sums, cells),
+                // They are of the type that sums are made in.
+                if let Some(Ok(cells)) = self.next(k, lanes).map(bytemuck::try_cast_slice_mut) {
+                    sums.store(cells);
                 }
             },
         );
     }
 
-    /// The same without widening: the sum of one term has its bits but for a NaN and -0.0.
+    /// The same of F16 and BF16, without widening: the sum of one term has its bits but for a NaN and -0.0.
     #[inline(always)]
     fn of_halves(mut self, halves: Halves) {
         let mut rows = [u16x8::ZERO; HALVES];

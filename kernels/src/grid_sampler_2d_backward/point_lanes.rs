@@ -233,9 +233,14 @@ impl<T: Element> PointLanes<'_, '_, T> {
     fn ask_ahead<S: Isa>(&self, isa: S, first: usize) {
         let at = self.grid.base.wrapping_add(first.wrapping_mul(2));
         prefetch_run(isa, Cache::Level1, self.grid.data, at, 2 * RUN);
+        let Planes { data, base, channel, column, .. } = self.grad_output;
+        if channel == 1 {
+            // Whole pixels, of few channels in all.
+            let (at, count) = (base.wrapping_add(first.wrapping_mul(column)), column.wrapping_mul(RUN));
+            return prefetch_run(isa, Cache::Level1, data, at, if column <= CHANNELS { count } else { 0 });
+        }
         for c in 0..self.channels {
-            let at = self.grad_output.base.wrapping_add(first).wrapping_add(c.wrapping_mul(self.grad_output.channel));
-            prefetch_run(isa, Cache::Level1, self.grad_output.data, at, RUN);
+            prefetch_run(isa, Cache::Level1, data, base.wrapping_add(first).wrapping_add(c.wrapping_mul(channel)), RUN);
         }
     }
 

@@ -42,6 +42,18 @@ pub(crate) trait Element: bytemuck::Pod + Send + Sync {
     fn narrow(sum: Self::Acc) -> Self;
 }
 
+/// Rounds and writes lanes of vectors one behind the other, as many as `dst` has room for.
+#[inline(always)]
+pub(crate) fn store_each<S: Isa, T: Element, const COUNT: usize>(
+    isa: S,
+    vectors: [<T::Acc as Real>::V<S>; COUNT],
+    dst: &mut [T],
+) {
+    for (vector, dst) in vectors.into_iter().zip(dst.chunks_mut(<T::Acc as Real>::V::<S>::LANES)) {
+        T::store(isa, vector, dst);
+    }
+}
+
 /// Makes every NaN the canonical one.
 #[inline(always)]
 pub(crate) fn make_canonical<S: Isa, T: Element>(isa: S, values: &mut [T]) {

@@ -19,6 +19,8 @@ use core::num::NonZeroUsize;
 use ubtile_tiling::im2col_backward::{Geometry, Plan, Tile};
 use ubtile_tiling::{Operator, Tensor};
 
+use self::patches::Patches;
+use self::pixels::Pixels;
 use self::tile::{Job, Windows};
 use self::write::{Run, Write};
 use crate::built::{BF16, COPIES, F16, F32, F64};
@@ -252,8 +254,8 @@ impl<T: Element> Rows<'_, T> {
     fn compute(self, level: Level, way: Way) {
         match way {
             Way::Gather if VECTORS => gather::gather(level, self),
-            Way::Patches if VECTORS => patches::patches(level, self),
-            Way::Pixels if COPIES => pixels::pixels(level, self),
+            Way::Patches if VECTORS => level.dispatch(Patches(self)),
+            Way::Pixels if COPIES => level.dispatch(Pixels(self)),
             // This build does not come here, and has no code for it.
             _ => {}
         }

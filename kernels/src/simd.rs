@@ -210,10 +210,11 @@ pub(crate) trait Vector<S: Isa>:
         for (((from, a), b), c) in all.iter().zip(a).zip(b).zip(c) {
             [*a, *b, *c] = *from;
         }
-        lanes.map(
-            #[inline(always)]
-            |lanes| Self::load(isa, &lanes),
-        )
+        let mut split = each;
+        for (vector, lanes) in split.iter_mut().zip(&lanes) {
+            *vector = Self::load(isa, lanes);
+        }
+        split
     }
     /// Every fourth lane of four vectors one behind the other, beginning with each of the first four lanes.
     #[inline(always)]

@@ -118,8 +118,8 @@ impl Case {
                     ..Default::default()
                 };
                 // A grid has no channels, so it lies as most do.
-                let (mut desc, contiguous) = (sizes.desc(), GridSampler { inputs: Layout::Contiguous, ..sizes });
-                let contiguous = GridSampler { outputs: Layout::Contiguous, ..contiguous }.desc();
+                let (inputs, outputs) = (Layout::Contiguous, Layout::Contiguous);
+                let (mut desc, contiguous) = (sizes.desc(), GridSampler { inputs, outputs, ..sizes }.desc());
                 (desc.grid, desc.grid_grad) = (contiguous.grid, contiguous.grid_grad);
                 let problem = desc.check(None, Edition::Any).expect("a legal case");
                 let inputs = problems::grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut rng);

@@ -22,11 +22,11 @@ pub(crate) struct Band<A> {
     grad_output: [[A; ROOM]; CHANNELS],
     count: usize,
     /// What points need not be looked at.
-    pub(super) beyond: Beyond<A>,
+    pub(super) beyond: Option<Beyond<A>>,
 }
 
 impl<A: Real> Band<A> {
-    pub(crate) fn new(beyond: Beyond<A>) -> Self {
+    pub(crate) fn new(beyond: Option<Beyond<A>>) -> Self {
         let zeros = [A::default(); ROOM];
         Self { x: zeros, y: zeros, grad_output: [zeros; CHANNELS], count: 0, beyond }
     }

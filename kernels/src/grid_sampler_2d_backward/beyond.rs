@@ -20,19 +20,16 @@ mod tests;
 /// Up to so many rows all roundings on the way to a row are less than one together.
 const MOST_ROWS: usize = 1 << 16;
 
-/// Below the first and above the second of two grid values, where these are numbers.
+/// Below the first and above the second of two grid values, of which one is a number at least.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beyond<A>([A; 2]);
 
 impl<A: Real> Beyond<A> {
-    /// Nothing is.
-    pub(crate) const NOTHING: Self = Self([A::NAN; 2]);
-
-    /// Beyond some rows of the image.
-    pub(crate) fn new(problem: &Problem, rows: &Range<usize>) -> Self {
+    /// Beyond some rows of the image, if any can be told to be.
+    pub(crate) fn new(problem: &Problem, rows: &Range<usize>) -> Option<Self> {
         let size = problem.hi;
         if !(2..=MOST_ROWS).contains(&size) || problem.padding_mode == PaddingMode::Reflection {
-            return Self::NOTHING;
+            return None;
         }
         let value = |row: usize| {
             let twice = A::from_usize(row) + A::from_usize(row);
@@ -44,8 +41,10 @@ impl<A: Real> Beyond<A> {
         };
         // A row more than the farthest that points mix. Where there is none, a border may stand for what is beyond it.
         let reach = if problem.interpolation == Interpolation::Bicubic { 3 } else { 2 };
-        let (above, below) = (rows.start.checked_sub(reach), rows.end.wrapping_add(reach));
-        Self([above.map_or(A::NAN, value), if below < size { value(below) } else { A::NAN }])
+        let above = rows.start.checked_sub(reach);
+        let below = Some(rows.end.wrapping_add(reach)).filter(|&row| row < size);
+        let is_any = above.is_some() || below.is_some();
+        is_any.then_some(Self([above, below].map(|row| row.map_or(A::NAN, value))))
     }
 }
 

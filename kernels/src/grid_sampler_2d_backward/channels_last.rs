@@ -42,7 +42,7 @@ pub(crate) struct ChannelsLast<'a, T: Element> {
     /// The pixels of `input_grad`, which may be some rows only.
     pub(crate) window: Window,
     /// What points need not be looked at, if these are some rows.
-    pub(crate) beyond: Beyond<T::Acc>,
+    pub(crate) beyond: Option<Beyond<T::Acc>>,
 }
 
 impl<T: Element> ChannelsLast<'_, T> {
@@ -62,8 +62,9 @@ impl<T: Element> ChannelsLast<'_, T> {
         let mut pixels = Pixels { read: [PARTLY; CHUNK], added_to: [PARTLY; CHUNK] };
         for first in points.clone().step_by(CHUNK) {
             let run = first..points.end.min(first.saturating_add(CHUNK));
-            let are_beyond = AreBeyond { beyond: self.beyond, grid: &self.grid, points: run.clone() };
-            if grid_grad.is_none() && self.window != self.image && dispatch_points(level, are_beyond) {
+            if let Some(beyond) = self.beyond.filter(|_| grid_grad.is_none())
+                && dispatch_points(level, AreBeyond { beyond, grid: &self.grid, points: run.clone() })
+            {
                 continue;
             }
             let find = Find { axes: &self.axes, grid: &self.grid, first, count: run.len(), cells: &mut cells };

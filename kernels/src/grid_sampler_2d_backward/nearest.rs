@@ -157,7 +157,7 @@ fn add<S: Isa, T: Element, const C: usize>(
 ) -> <T::Acc as Real>::V<S> {
     let mut defect = splat(isa, T::Acc::default());
     for (part, points) in found.iter().zip(parts(run)) {
-        if !T::IS_HALF {
+        if !T::IS_HALF && grad_output.channel != 1 {
             // What the processor does not ask for by itself, as each plane begins anew.
             let (from, count) = grad_output.run(&points, PART);
             for c in c.wrapping_add(C)..c.wrapping_add(2 * C) {

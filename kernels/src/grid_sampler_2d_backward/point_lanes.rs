@@ -142,11 +142,12 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
             let ends = count == 0;
             let mut adds = !self.input_grad.data.is_empty();
             if !ends {
-                if picks && let Some(Band { beyond, .. }) = band.as_deref() {
-                    let points = first..first.wrapping_add(count);
-                    if (AreBeyond { beyond: *beyond, grid: &self.grid, points }).run(isa) {
-                        continue;
-                    }
+                let points = first..first.wrapping_add(count);
+                if picks
+                    && let Some(beyond) = band.as_ref().and_then(|band| band.beyond)
+                    && (AreBeyond { beyond, grid: &self.grid, points: points.clone() }).run(isa)
+                {
+                    continue;
                 }
                 let [x, y] = &mut kept.places;
                 load_pairs(isa, &self.grid, first, count, [&mut x.at, &mut y.at]);
@@ -158,8 +159,8 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 if far {
                     self.ask_ahead(isa, first.wrapping_add(2 * RUN));
                 }
-                let (run, to) = (first..first.wrapping_add(count), kept.grad_output.get_mut(..self.channels));
-                defect = defect + load_channels(isa, &self.grad_output, 0, run, to.unwrap_or_default());
+                let to = kept.grad_output.get_mut(..self.channels).unwrap_or_default();
+                defect = defect + load_channels(isa, &self.grad_output, 0, points, to);
             }
             if picks && let Some(band) = &mut band {
                 band.pick(kept, &self.rows, self.channels, count);

@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, Plan, Problem};
 
-use super::beyond::Beyond;
 use super::bicubic::Bicubic;
 use super::cells::Axes;
 use super::channels_last::ChannelsLast;
@@ -104,7 +103,7 @@ impl<'a, T: Element> Sources<'a, T> {
             input,
             image,
             window: image,
-            beyond: Beyond::NOTHING,
+            beyond: None,
         }
     }
 }

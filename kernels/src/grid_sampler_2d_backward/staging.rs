@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::coordinates::splat;
 use super::planes::Planes;
-use crate::element::Element;
+use crate::element::{Element, store_each};
 use crate::level::Kernel;
 use crate::simd::{CACHED, Isa, MOST_LANES, Real, Vector, prefetch_run};
 
@@ -325,13 +325,13 @@ fn weave<S: Isa, T: Element>(
         let (to, count) = planes.run(&rest, usize::MAX);
         rest.start = rest.start.wrapping_add(count.max(1));
         let end = to.wrapping_add(count.wrapping_mul(channels));
-        let mut to = planes.data.get_mut(to..end).unwrap_or(&mut []);
-        for k in (from..from.wrapping_add(count)).step_by(lanes) {
+        let to = planes.data.get_mut(to..end).unwrap_or(&mut []).chunks_mut(lanes.wrapping_mul(channels));
+        for (k, to) in (from..).step_by(lanes).zip(to) {
             let sums = packed.get(k..).unwrap_or(&[]);
             match channels {
-                2 => put_each(isa, Vector::interleave(isa, load_each(isa, sums, plane)), &mut to),
-                3 => put_each(isa, Vector::interleave_three(isa, load_each(isa, sums, plane)), &mut to),
-                _ => put_each(isa, Vector::interleave_four(isa, load_each(isa, sums, plane)), &mut to),
+                2 => store_each(isa, Vector::interleave(isa, load_each(isa, sums, plane)), to),
+                3 => store_each(isa, Vector::interleave_three(isa, load_each(isa, sums, plane)), to),
+                _ => store_each(isa, Vector::interleave_four(isa, load_each(isa, sums, plane)), to),
             }
         }
         from = from.wrapping_add(count);
@@ -346,13 +346,4 @@ fn load_each<S: Isa, A: Real, const C: usize>(isa: S, sums: &[A], step: usize) -
         *vector = Vector::load(isa, sums.get(k.wrapping_mul(step)..).unwrap_or(&[]));
     }
     each
-}
-
-/// Rounds vectors of sums, writes them one behind the other, and takes what was written off `to`.
-#[inline(always)]
-fn put_each<S: Isa, T: Element, const C: usize>(isa: S, each: [<T::Acc as Real>::V<S>; C], to: &mut &mut [T]) {
-    for sums in each {
-        T::store(isa, sums, to);
-        *to = core::mem::take(to).get_mut(<T::Acc as Real>::V::<S>::LANES..).unwrap_or(&mut []);
-    }
 }

@@ -9,7 +9,7 @@ use wide::{i16x8, u16x8};
 
 use super::Rows;
 use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::Kernel;
 use crate::part::Piece;
 use crate::simd::{Isa, MOST_LANES, Real, Vector, lanes, prefetch_run, put};
 
@@ -21,7 +21,7 @@ const HALVES: usize = 8;
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
 /// Makes rows of cells.
-struct Patches<'a, T>(Rows<'a, T>);
+pub(super) struct Patches<'a, T>(pub(super) Rows<'a, T>);
 
 /// Whether a problem is such a case.
 pub(super) fn fits(geometry: &Geometry) -> bool {
@@ -32,12 +32,6 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
     });
     let side_by_side = geometry.grad_output_strides[2] == 1 && geometry.out_strides[3] == 1;
     apart && side_by_side && geometry.dtype == geometry.out_dtype
-}
-
-/// Computes rows of cells. By itself: where functions are not optimized, the stack of all ways at once would be too large.
-#[inline(never)]
-pub(super) fn patches<T: Element>(level: Level, rows: Rows<'_, T>) {
-    level.dispatch(Patches(rows));
 }
 
 impl<T: Element> Kernel for Patches<'_, T> {
@@ -70,19 +64,20 @@ impl<T: Element> Kernel for Patches<'_, T> {
                         if has_gaps || !is_reached {
                             cells.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
                         }
-                        if is_reached {
-                            if far {
-                                // Part by part the next taps' windows, as the processor foresees no jump to them.
-                                let part = lw.wrapping_mul(kw);
-                                let next = taps.wrapping_add(row).wrapping_add(1).wrapping_mul(kw).wrapping_mul(gr);
-                                let from = from.wrapping_add(next).wrapping_add(window.wrapping_mul(part));
-                                prefetch_run(isa, isa.level2(), data, from, part);
-                            }
-                            let tap = taps.wrapping_add(row).wrapping_mul(kw).wrapping_mul(gr);
-                            let start = from.wrapping_add(tap).wrapping_add(window.wrapping_mul(lw));
-                            let data = data.get(start..).unwrap_or(&[]);
-                            Row { data, pitch: gr, taps: kw, windows: lw, stride: sw.get() }.make(isa, halves, cells);
+                        if !is_reached {
+                            continue;
                         }
+                        if far {
+                            // Part by part the next taps' windows, as the processor foresees no jump to them.
+                            let part = lw.wrapping_mul(kw);
+                            let next = taps.wrapping_add(row).wrapping_add(1).wrapping_mul(kw).wrapping_mul(gr);
+                            let from = from.wrapping_add(next).wrapping_add(window.wrapping_mul(part));
+                            prefetch_run(isa, isa.level2(), data, from, part);
+                        }
+                        let tap = taps.wrapping_add(row).wrapping_mul(kw).wrapping_mul(gr);
+                        let start = from.wrapping_add(tap).wrapping_add(window.wrapping_mul(lw));
+                        let data = data.get(start..).unwrap_or(&[]);
+                        Row { data, pitch: gr, taps: kw, windows: lw, stride: sw.get() }.make(isa, halves, cells);
                     }
                 }
             }

@@ -11,7 +11,7 @@ use ubtile_tiling::im2col_backward::{Geometry, Problem};
 use super::Rows;
 use crate::bits;
 use crate::element::Element;
-use crate::level::{Kernel, Level};
+use crate::level::Kernel;
 use crate::part::Piece;
 use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
 
@@ -21,13 +21,7 @@ const BLOCK: usize = 16;
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
 /// Sums rows of cells.
-struct Pixels<'a, T>(Rows<'a, T>);
-
-/// Computes rows of cells. By itself: where functions are not optimized, the stack of all ways at once would be too large.
-#[inline(never)]
-pub(super) fn pixels<T: Element>(level: Level, rows: Rows<'_, T>) {
-    level.dispatch(Pixels(rows));
-}
+pub(super) struct Pixels<'a, T>(pub(super) Rows<'a, T>);
 
 /// Along one axis the taps that reach a cell, each as the distance of it and its window from the first of both in `grad_output`.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use ubtile_tiling::im2col_backward::Geometry;
 use super::class::Class;
 use super::sums::{sums, weaves};
 use super::{M, MASKED, MOST, UNROLL, V};
-use crate::element::Element;
+use crate::element::{Element, store_each};
 use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
 
 /// The vectors of a class's row: the first ones, those between, the last ones. Of few, all are the first ones.
@@ -252,13 +252,5 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
             }
         }
         _ => {}
-    }
-}
-
-/// Rounds and writes vectors one behind the other.
-#[inline(always)]
-fn store_each<S: Isa, T: Element, const COUNT: usize>(isa: S, vectors: [V<S, T>; COUNT], out: &mut [T]) {
-    for (vector, out) in vectors.into_iter().zip(out.chunks_exact_mut(V::<S, T>::LANES)) {
-        T::store(isa, vector, out);
     }
 }

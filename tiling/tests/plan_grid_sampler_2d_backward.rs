@@ -75,7 +75,11 @@ fn kept(plan: &Plan, route: Route) -> [usize; 4] {
             let planes = p.c * plan.pixels() * size;
             let copied = plan.stagings().any(|staging| staging.slot.tensor == Tensor::Input);
             let input = reads && (halves || !copied && gaps(p.input_strides));
-            [when(input, planes), when(adds && (halves || gaps(p.input_grad_strides)), planes), 0, 0]
+            // Pairs of planes in a MiB, eight planes at least; all but for the nearest interpolation.
+            let pairs = (1 << 20) / (plan.pixels() * size).max(1) / 2;
+            let most = if p.interpolation == Interpolation::Nearest { (2 * pairs).max(8) } else { p.c };
+            let sums = p.c.min(most) * plan.pixels() * size;
+            [when(input, planes), when(adds && (halves || gaps(p.input_grad_strides)), sums), 0, 0]
         }
         Route::Images | Route::Blocks => {
             let image = staged(plan.pixels());
@@ -144,7 +148,12 @@ proptest! {
                 let gaps = |[_, _, row, column]: [usize; 4]| column != 1 || row != p.wi;
                 let copied = plan.stagings().any(|staging| staging.slot.tensor == Tensor::Input);
                 let input = reads && (p.dtype.size() == 2 || !copied && gaps(p.input_strides));
-                let sums = p.c > 1 || p.dtype.size() == 2 || gaps(p.input_grad_strides);
+                // Where copies are of whole blocks, a share's rows must be, too.
+                let (target, packed) = (plan.target(), [p.c * plan.pixels(), plan.pixels(), p.wi, 1]);
+                let whole_blocks =
+                    p.input_grad_strides == packed && (p.wi * p.dtype.size()).is_multiple_of(target.block_bytes);
+                let cuts = target.capabilities.unaligned_copy || whole_blocks;
+                let sums = p.c > 1 || p.dtype.size() == 2 || gaps(p.input_grad_strides) || !cuts;
                 prop_assert_eq!(sums, plan.stages_bands());
                 let both = [("input_staged", input), ("input_grad_staged", sums)];
                 let planes = cut * p.c * plan.pixels() * size;

@@ -2,7 +2,7 @@
 
 mod described;
 
-use ubtile_kernels::grid_sampler_2d_backward::{self as kernel, Inputs, Outputs, ShareMemory, TileBoxes};
+use ubtile_kernels::grid_sampler_2d_backward::{self as kernel, Inputs, Outputs, ShareMemory, ShareOutputs, TileBoxes};
 use ubtile_tiling::grid_sampler_2d_backward::Plan;
 use ubtile_tiling::{ALIGN, Status};
 
@@ -181,8 +181,9 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
         let workspace = all.workspace.aligned(ALIGN);
         // SAFETY: the caller's promise; shares own disjoint elements and parts of the workspace, and only read `read`.
         let (outputs, memory) = unsafe {
-            let outputs = Outputs {
-                input_grad: all.input_grad.elements_mut(dtype, &range.input_grad)?,
+            let input_grad = |i| all.input_grad.elements_mut(dtype, &range.input_grad.get(i));
+            let outputs = ShareOutputs {
+                input_grad: [input_grad(0)?, input_grad(1)?, input_grad(2)?, input_grad(3)?],
                 grid_grad: all.grid_grad.elements_mut(dtype, &range.grid_grad)?,
             };
             let memory = ShareMemory {

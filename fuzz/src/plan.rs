@@ -63,8 +63,11 @@ pub fn check(problem: &Problem, target: &TargetSpec, options: &PlanOptions, smal
     for (i, phase) in phases.iter().enumerate() {
         assert!((1..=plan.block_dim()).contains(&phase.shares), "{phase:?} on {} cores", plan.block_dim());
         for slot in problem.tensors().filter(|slot| slot.output) {
-            let range = |share| plan.share_ranges(i, share).find(|(tensor, _)| *tensor == slot.tensor);
-            disjoint((0..phase.shares).filter_map(range).map(|(_, range)| range), slot.span);
+            let ranges = (0..phase.shares).flat_map(|share| plan.share_ranges(i, share));
+            let mut ranges: Vec<_> =
+                ranges.filter(|(tensor, _)| *tensor == slot.tensor).map(|(_, range)| range).collect();
+            ranges.sort_by_key(|range| range.start);
+            disjoint(ranges.into_iter(), slot.span);
         }
         for share in 0..phase.shares {
             let most = if small { usize::MAX } else { MOST_TILES };

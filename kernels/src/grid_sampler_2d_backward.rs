@@ -22,6 +22,7 @@ mod direct;
 mod follow;
 mod gradient;
 mod grid_grad;
+mod handout;
 mod nearest;
 mod pixels;
 mod planes;
@@ -39,16 +40,17 @@ mod windows;
 mod zeroed;
 
 use half::{bf16, f16};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Tile, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, ShareRange, Tile, Work};
 use ubtile_tiling::{Dtype, Operator, Staging, Tensor};
 
+use self::handout::Handout;
 use self::share::Share;
 use self::sources::Sources;
 use self::stored::Stored;
 use self::tile::OneTile;
 use crate::built::{BF16, F16, F32, F64};
 use crate::level::{Kernel, Level};
-use crate::parallel::{Front, Parallel, Serial};
+use crate::parallel::{Front, Parallel, Rest, Serial};
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -81,6 +83,25 @@ pub struct Outputs<'a> {
     /// `[N, C, Hi, Wi]`.
     pub input_grad: ValuesMut<'a>,
     /// `[N, Ho, Wo, 2]`.
+    pub grid_grad: ValuesMut<'a>,
+}
+
+impl<'a> Outputs<'a> {
+    /// What a share writes of whole outputs, for callers that run shares one after the other.
+    #[must_use]
+    pub fn share(self, range: &ShareRange) -> ShareOutputs<'a> {
+        let mut input_grad = Rest { values: self.input_grad, done: 0 };
+        let input_grad = [0, 1, 2, 3].map(|i| input_grad.take(range.input_grad.get(i)));
+        ShareOutputs { input_grad, grid_grad: Rest { values: self.grid_grad, done: 0 }.take(range.grid_grad.clone()) }
+    }
+}
+
+/// What a share writes, the elements [`Plan::share_range`] of both outputs. A gradient that is not wanted is not looked at.
+#[derive(Debug)]
+pub struct ShareOutputs<'a> {
+    /// The runs of `input_grad`: one, or of a band of rows that is summed up in place one for each channel.
+    pub input_grad: [ValuesMut<'a>; Runs::MOST],
+    /// Of `grid_grad`.
     pub grid_grad: ValuesMut<'a>,
 }
 
@@ -188,7 +209,7 @@ pub fn stage_share(
 }
 
 /// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, or their copies where the plan
-/// has [them](Plan::stagings), outputs the elements [`Plan::share_range`] of them. All shares of a phase must be complete before
+/// has [them](Plan::stagings). All shares of a phase must be complete before
 /// the next phase begins.
 ///
 /// # Errors
@@ -199,7 +220,7 @@ pub fn run_share(
     phase: usize,
     share: usize,
     inputs: Inputs<'_>,
-    outputs: Outputs<'_>,
+    outputs: ShareOutputs<'_>,
     memory: ShareMemory<'_>,
 ) -> Result<(), RunError> {
     let copies = stage::count(plan.stagings(), Operator::GridSampler2dBackward)?;
@@ -211,7 +232,9 @@ pub fn run_share(
     check_built(plan)?;
     check(plan, &inputs.named())?;
     if p.want_input_grad {
-        outputs.input_grad.as_values().check_box(Tensor::InputGrad, p.dtype, range.input_grad.len())?;
+        for (i, run) in outputs.input_grad.iter().enumerate() {
+            run.as_values().check_box(Tensor::InputGrad, p.dtype, range.input_grad.get(i).len())?;
+        }
     }
     if p.want_grid_grad {
         outputs.grid_grad.as_values().check_box(Tensor::GridGrad, p.dtype, range.grid_grad.len())?;
@@ -314,6 +337,7 @@ fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outp
         sources: sources::<T>(plan, level, &inputs),
         work,
         input_grad: T::write(outputs.input_grad),
+        others: Default::default(),
         grid_grad: T::write(outputs.grid_grad),
         range: ShareRange::default(),
         scratch: workspace.get_mut(..plan.scratch().bytes()).unwrap_or(&mut []),
@@ -343,17 +367,19 @@ fn typed<T: Stored>(
         let mut scratch = Front::new(regions.take(scratch));
         let read = &*regions.take(read);
         let mut write = Front::new(regions.take(write));
-        let mut input_grad = Front::new(&mut *input_grad);
+        let mut input_grad = Handout::new(&mut *input_grad, plan.pixels());
         let mut grid_grad = Front::new(&mut *grid_grad);
         let items = (0..shares).map(|share| {
             let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
             let within = |part: core::ops::Range<usize>, start: usize| {
                 part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
             };
+            let [first, others @ ..] = input_grad.take(&range.input_grad);
             Share {
                 sources,
                 work: plan.work(phase, share),
-                input_grad: input_grad.take(range.input_grad.clone()),
+                input_grad: first,
+                others,
                 grid_grad: grid_grad.take(range.grid_grad.clone()),
                 range,
                 scratch: scratch.take(within(parts.scratch, scratch_start)),
@@ -370,15 +396,17 @@ fn one_share<T: Stored>(
     level: Level,
     (phase, share): (usize, usize),
     inputs: Inputs<'_>,
-    outputs: Outputs<'_>,
+    outputs: ShareOutputs<'_>,
     memory: ShareMemory<'_>,
 ) {
     let ShareMemory { scratch, write, read } = memory;
     let (sources, parts) = (sources::<T>(plan, level, &inputs), plan.share_workspace(phase, share));
+    let [first, others @ ..] = outputs.input_grad;
     let share = Share {
         sources,
         work: plan.work(phase, share),
-        input_grad: T::write(outputs.input_grad),
+        input_grad: T::write(first),
+        others: others.map(T::write),
         grid_grad: T::write(outputs.grid_grad),
         range: plan.share_range(phase, share),
         scratch: scratch.get_mut(..parts.scratch.len()).unwrap_or(&mut []),

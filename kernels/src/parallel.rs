@@ -40,14 +40,25 @@ pub(crate) fn shares<'a, R>(out: ValuesMut<'a>, ranges: R) -> impl Iterator<Item
 where
     R: Iterator<Item = Range<usize>> + Send,
 {
-    let (mut rest, mut done) = (out, 0usize);
-    ranges.enumerate().map(move |(share, range)| {
-        let (_, from) =
-            core::mem::replace(&mut rest, ValuesMut::U8(&mut [])).split_at(range.start.saturating_sub(done));
+    let mut rest = Rest { values: out, done: 0 };
+    ranges.enumerate().map(move |(share, range)| (share, rest.take(range)))
+}
+
+/// What is left of an output that is handed out in parts, ascending, behind so many elements.
+pub(crate) struct Rest<'a> {
+    pub(crate) values: ValuesMut<'a>,
+    pub(crate) done: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// The elements `range`; as many as there are of them.
+    pub(crate) fn take(&mut self, range: Range<usize>) -> ValuesMut<'a> {
+        let rest = core::mem::replace(&mut self.values, ValuesMut::U8(&mut []));
+        let (_, from) = rest.split_at(range.start.saturating_sub(self.done));
         let (mine, others) = from.split_at(range.len());
-        (rest, done) = (others, range.end.max(range.start));
-        (share, mine)
-    })
+        (self.values, self.done) = (others, range.end.max(range.start));
+        mine
+    }
 }
 
 /// A slice that is handed out in parts, ascending.
@@ -59,7 +70,12 @@ pub(crate) struct Front<'a, T> {
 
 impl<'a, T> Front<'a, T> {
     pub(crate) fn new(rest: &'a mut [T]) -> Self {
-        Self { rest, done: 0 }
+        Self::behind(0, rest)
+    }
+
+    /// What is behind so many elements.
+    pub(crate) fn behind(done: usize, rest: &'a mut [T]) -> Self {
+        Self { rest, done }
     }
 
     /// The elements `range`, behind those taken before; nothing where there are not so many.

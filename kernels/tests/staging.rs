@@ -334,11 +334,8 @@ fn grid_sampler_by_shares(
             });
             let [scratch, write, read] = aligned.each_mut().map(|words| bytemuck::cast_slice_mut::<_, u8>(words));
             let memory = ShareMemory { scratch, write, read };
-            let range = plan.share_range(phase, share);
-            let outputs = Outputs {
-                input_grad: elements(input_grad, &range.input_grad),
-                grid_grad: elements(grid_grad, &range.grid_grad),
-            };
+            let outputs = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+            let outputs = outputs.share(&plan.share_range(phase, share));
             run_share(plan, Level::detect(), phase, share, inputs, outputs, memory).unwrap();
             let length = parts.write.len();
             workspace[parts.write].copy_from_slice(&bytemuck::cast_slice(&aligned[1])[..length]);

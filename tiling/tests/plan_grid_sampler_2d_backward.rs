@@ -144,7 +144,7 @@ proptest! {
             }
             Route::Channels if reads => vec![("input_staged", image)],
             Route::PointBands => {
-                // Rows of several channels do not lie side by side, nor do they where planes have gaps.
+                // Rows do not lie side by side where planes have gaps.
                 let gaps = |[_, _, row, column]: [usize; 4]| column != 1 || row != p.wi;
                 let copied = plan.stagings().any(|staging| staging.slot.tensor == Tensor::Input);
                 let input = reads && (p.dtype.size() == 2 || !copied && gaps(p.input_strides));
@@ -153,7 +153,7 @@ proptest! {
                 let whole_blocks =
                     p.input_grad_strides == packed && (p.wi * p.dtype.size()).is_multiple_of(target.block_bytes);
                 let cuts = target.capabilities.unaligned_copy || whole_blocks;
-                let sums = p.c > 1 || p.dtype.size() == 2 || gaps(p.input_grad_strides) || !cuts;
+                let sums = p.dtype.size() == 2 || gaps(p.input_grad_strides) || !cuts;
                 prop_assert_eq!(sums, plan.stages_bands());
                 let both = [("input_staged", input), ("input_grad_staged", sums)];
                 let planes = cut * p.c * plan.pixels() * size;
@@ -301,9 +301,9 @@ fn routes_by_size() {
     ] {
         let plan = planned(&GridSampler { c, hi, ..few }, &TargetSpec::host(cores));
         assert_eq!((plan.route(), plan.block_dim()), (wanted, shares), "{c} {hi} {cores}");
-        // Rows of one channel lie side by side, so that bands of them are summed up in place.
+        // Rows of a channel lie side by side, so that bands of points side by side are summed up in place.
         let staged = plan.workspace().region("input_grad_staged").is_some();
-        assert_eq!(staged, matches!(wanted, Route::Bands | Route::PointBands) && c > 1, "{c} {hi} {cores}");
+        assert_eq!(staged, wanted == Route::Bands, "{c} {hi} {cores}");
     }
     // Without vectors nothing is staged.
     for (vector_bytes, direct) in [(16, false), (15, true), (4, true)] {

@@ -5,13 +5,14 @@ mod plan_common;
 mod plan_machines;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use plan_common::{all, computed, planned, problems};
 use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{
-    Capabilities, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
+    Capabilities, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, Tensor, TilingPlan,
     grid_sampler_2d_backward as grid_sampler, im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
     replication_pad2d_backward as replication_pad,
 };
@@ -147,14 +148,12 @@ proptest! {
         let mut owned: HashMap<_, Vec<bool>> = HashMap::new();
         for (number, phase) in plan.phases().enumerate() {
             prop_assert!((1..=target.cores).contains(&phase.shares));
-            let mut ends = HashMap::new();
-            for share in 0..phase.shares {
-                for (tensor, range) in plan.share_ranges(number, share) {
-                    let slot = problem.slot(tensor).unwrap();
-                    let end = ends.insert(tensor, range.end).unwrap_or(0);
-                    prop_assert!(slot.output && end <= range.start && range.end <= slot.span, "{tensor} {range:?}");
-                    owned.entry(tensor).or_insert_with(|| vec![false; slot.span])[range].fill(true);
-                }
+            for (tensor, ranges) in ranges(&plan, number) {
+                let slot = problem.slot(tensor).unwrap();
+                prop_assert!(slot.output && ranges.iter().all(|range| range.end <= slot.span), "{tensor} {ranges:?}");
+                prop_assert!(ranges.is_sorted_by(|a, b| a.end <= b.start), "{tensor} {ranges:?}");
+                let owned = owned.entry(tensor).or_insert_with(|| vec![false; slot.span]);
+                ranges.into_iter().for_each(|range| owned[range].fill(true));
             }
             prop_assert_eq!(plan.share_ranges(number, phase.shares).count(), 0);
         }
@@ -175,16 +174,12 @@ proptest! {
     fn shares_begin_where_blocks_do(problem in computed(), target in targets(), limit in limits()) {
         let capabilities = Capabilities { unaligned_copy: false, ..Capabilities::HOST };
         let plan = planned(&problem, &TargetSpec { capabilities, ..target }, limit);
-        for (number, phase) in plan.phases().enumerate() {
-            let mut ends = HashMap::new();
-            for share in 0..phase.shares {
-                for (tensor, range) in plan.share_ranges(number, share) {
-                    let slot = problem.slot(tensor).unwrap();
-                    let block = |element: usize| element * slot.dtype.size() / target.block_bytes;
-                    if let Some(end) = ends.insert(tensor, range.end) {
-                        prop_assert!(block(end - 1) < block(range.start), "{tensor} {end} {range:?}");
-                    }
-                }
+        for number in 0..plan.phases().count() {
+            for (tensor, ranges) in ranges(&plan, number) {
+                let slot = problem.slot(tensor).unwrap();
+                let block = |element: usize| element * slot.dtype.size() / target.block_bytes;
+                let apart = ranges.is_sorted_by(|a, b| block(a.end - 1) < block(b.start));
+                prop_assert!(apart, "{tensor} {ranges:?}");
             }
         }
     }
@@ -309,6 +304,17 @@ proptest! {
             let _ = (plan.choices().count(), plan.prices().count());
         }
     }
+}
+
+/// The elements of the outputs that the shares of a phase write, ascending.
+fn ranges(plan: &TilingPlan, phase: usize) -> HashMap<Tensor, Vec<Range<usize>>> {
+    let mut all = HashMap::<_, Vec<_>>::new();
+    let shares = plan.phases().nth(phase).map_or(0, |phase| phase.shares);
+    for (tensor, range) in (0..shares).flat_map(|share| plan.share_ranges(phase, share)) {
+        all.entry(tensor).or_default().push(range);
+    }
+    all.values_mut().for_each(|ranges| ranges.sort_by_key(|range| range.start));
+    all
 }
 
 /// Sizes that fit memory by themselves may not with what a plan adds to them: an error, not a wrong plan.

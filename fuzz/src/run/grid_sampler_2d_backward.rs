@@ -9,7 +9,7 @@ use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, Tile, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, values, values_mut};
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, shares, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -77,10 +77,8 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data
         let [mut scratch, mut write, read] =
             [parts.scratch, parts.write.clone(), parts.read].map(|range| aligned(&workspace[range]));
         let memory = ShareMemory { scratch: scratch.bytes_mut(), write: write.bytes_mut(), read: read.bytes() };
-        let range = plan.share_range(phase, share);
-        let [input_grad, grid_grad] = &mut *outputs;
-        let outputs =
-            Outputs { input_grad: part(input_grad, range.input_grad), grid_grad: part(grid_grad, range.grid_grad) };
+        let [input_grad, grid_grad] = outputs.each_mut().map(values_mut);
+        let outputs = Outputs { input_grad, grid_grad }.share(&plan.share_range(phase, share));
         run_share(plan, setup.level, phase, share, inputs, outputs, memory)?;
         workspace[parts.write].copy_from_slice(write.bytes());
     }

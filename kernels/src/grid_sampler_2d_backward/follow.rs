@@ -22,12 +22,12 @@ pub(super) const FRONT: usize = MOST_LANES;
 /// A run of points that are found, of which few do not follow the one before, for vectors of [`LANES`] and more: of four lanes it is no
 /// faster.
 #[derive(Debug)]
-pub(crate) struct Follow<'a, 'b, A> {
+pub(crate) struct Follow<'a, 'b, 'c, A> {
     pub(crate) size: [usize; 2],
     /// The planes of the image; empty when it is not read.
     pub(crate) input: Packed<&'a [A]>,
-    /// The planes `added` of its gradient, to be added to; empty when it is not wanted.
-    pub(crate) input_grad: Packed<&'b mut [A]>,
+    /// The planes `added` of its gradient, to be added to.
+    pub(crate) input_grad: &'b mut [&'c mut [A]; CHANNELS],
     pub(crate) channels: usize,
     pub(crate) added: Range<usize>,
     /// The rows of those planes that are there. Pixels of others are beyond them.
@@ -36,7 +36,7 @@ pub(crate) struct Follow<'a, 'b, A> {
     pub(crate) count: usize,
 }
 
-impl<A: Real> Kernel for Follow<'_, '_, A> {
+impl<A: Real> Kernel for Follow<'_, '_, '_, A> {
     type Output = ();
 
     #[inline(always)]
@@ -45,13 +45,13 @@ impl<A: Real> Kernel for Follow<'_, '_, A> {
     }
 }
 
-impl<A: Real> Follow<'_, '_, A> {
+impl<A: Real> Follow<'_, '_, '_, A> {
     /// Computes gradients of the points, and adds to the pixels.
     #[inline(always)]
     fn add<S: Isa, const INSIDE: bool>(self, isa: S) {
-        let Self { size, input, mut input_grad, channels, added, rows, kept, count } = self;
+        let Self { size, input, input_grad, channels, added, rows, kept, count } = self;
         let below = size[1];
-        let (pixels, origin) = (rows.len().wrapping_mul(below), rows.start.wrapping_mul(below));
+        let origin = rows.start.wrapping_mul(below);
         let zero = splat(isa, A::default());
         // Of each plane what the last point gives the pixels behind its corner and below that.
         let mut left = [[zero; 2]; CHANNELS];
@@ -69,7 +69,7 @@ impl<A: Real> Follow<'_, '_, A> {
                     (these_x, others_x) = (others_x, these_x + x);
                     (these_y, others_y) = (others_y, these_y + y);
                 }
-                if let Some(plane) = plane_of(&mut input_grad, &added, c, pixels) {
+                if let Some(plane) = plane_of(input_grad, &added, c) {
                     points.add(isa, plane, below, corner.terms(grad_output), left);
                 }
             }
@@ -80,7 +80,7 @@ impl<A: Real> Follow<'_, '_, A> {
         let last = count.wrapping_sub(1) | lanes_of::<S, A>().wrapping_sub(1);
         let behind = kept.at.get(last).map_or(0, |&at| at as usize).wrapping_add(1).wrapping_sub(origin);
         for (c, left) in (0..channels).zip(left) {
-            if let Some(plane) = plane_of(&mut input_grad, &added, c, pixels) {
+            if let Some(plane) = plane_of(input_grad, &added, c) {
                 add_one(plane, behind, lane::<S, A>(left[0], lanes_of::<S, A>().wrapping_sub(1)));
                 add_one(plane, behind.wrapping_add(below), lane::<S, A>(left[1], lanes_of::<S, A>().wrapping_sub(1)));
             }
@@ -88,16 +88,10 @@ impl<A: Real> Follow<'_, '_, A> {
     }
 }
 
-/// The plane of a channel, if it is `added` to. No more than that: what may lie behind it is no sum, and not even +0 is added to it.
+/// The plane of a channel, if it is `added` to.
 #[inline(always)]
-fn plane_of<'c, A>(
-    planes: &'c mut Packed<&mut [A]>,
-    added: &Range<usize>,
-    c: usize,
-    pixels: usize,
-) -> Option<&'c mut [A]> {
-    let first = c.wrapping_sub(added.start).wrapping_mul(planes.channel);
-    if added.contains(&c) { planes.data.get_mut(first..first.wrapping_add(pixels)) } else { None }
+fn plane_of<'p, A>(planes: &'p mut [&mut [A]; CHANNELS], added: &Range<usize>, c: usize) -> Option<&'p mut [A]> {
+    if added.contains(&c) { planes.get_mut(c.wrapping_sub(added.start)).map(|plane| &mut **plane) } else { None }
 }
 
 /// A vector of points of a run of `N`.

@@ -11,7 +11,7 @@ use super::coordinates::{nearest_even, splat};
 use super::corner::number;
 use super::planes::Planes;
 use super::point_lanes::Packed;
-use super::zeroed::Zeroed;
+use super::zeroed::{self, Zeroed};
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
@@ -100,7 +100,7 @@ impl<T: Element> Kernel for Nearest<'_, '_, T> {
     fn run<S: Isa>(self, isa: S) -> bool {
         let Self { axes, size, points, grid, grad_output, mut input_grad, added } = self;
         let pixels = size[0].wrapping_mul(size[1]);
-        let (planes, mut zeroed) = ([added.len(), pixels], Zeroed::default());
+        let mut zeroed = Zeroed::default();
         let zero = splat(isa, T::Acc::default());
         let (mut found, mut defect) = ([Part::new(); PARTS], zero);
         let mut terms = [[T::Acc::default(); PART]; 2];
@@ -110,7 +110,10 @@ impl<T: Element> Kernel for Nearest<'_, '_, T> {
             for (part, points) in found.iter_mut().zip(parts(&run)) {
                 part.find(isa, &axes, size, &grid, points, &mut last);
             }
-            zeroed.reach(isa, &mut input_grad, planes, last, 1);
+            let new = zeroed.reach::<S, T::Acc>(isa, pixels, last, 1);
+            if !new.is_empty() {
+                input_grad.zero(added.len(), new);
+            }
             let mut rest = &mut *input_grad.data;
             let mut next = || {
                 let all = core::mem::take(&mut rest);
@@ -126,8 +129,17 @@ impl<T: Element> Kernel for Nearest<'_, '_, T> {
                 }
             }
         }
-        zeroed.finish(&mut input_grad, planes);
+        input_grad.zero(added.len(), zeroed.rest(pixels));
         !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
+    }
+}
+
+impl<A: Real> Packed<&mut [A]> {
+    /// Makes a run of pixels of so many planes zeros.
+    fn zero(&mut self, count: usize, run: Range<usize>) {
+        for plane in self.data.chunks_mut(self.channel.max(1)).take(count) {
+            zeroed::zero(&mut [plane], run.clone());
+        }
     }
 }
 

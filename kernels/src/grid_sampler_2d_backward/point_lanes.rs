@@ -22,7 +22,7 @@ use super::grid_grad::{GridGrad, put_pairs};
 use super::planes::Planes;
 use super::scatter::{Scatter, Steps};
 use super::squares;
-use super::zeroed::Zeroed;
+use super::zeroed::{Zeroed, zero};
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
@@ -48,7 +48,7 @@ pub(crate) struct PointLanes<'a, 'b, T: Element> {
     /// The planes of the image; empty when it is not read.
     pub(crate) input: Packed<&'a [T::Acc]>,
     /// The planes `added` of its gradient, of which so much is [`Zeroed`] as what is kept says; empty when it is not wanted.
-    pub(crate) input_grad: Packed<&'b mut [T::Acc]>,
+    pub(crate) input_grad: [&'b mut [T::Acc]; CHANNELS],
     pub(crate) channels: usize,
     pub(crate) added: Range<usize>,
     /// The rows of them that are there, at least one.
@@ -68,6 +68,20 @@ pub(crate) struct Packed<D> {
     pub(crate) data: D,
     /// From one plane to the next.
     pub(crate) channel: usize,
+}
+
+impl<'a, A> Packed<&'a mut [A]> {
+    /// So many planes, each of so many pixels.
+    pub(super) fn split(self, count: usize, pixels: usize) -> [&'a mut [A]; CHANNELS] {
+        let mut rest = self.data;
+        let mut planes = [(); CHANNELS].map(|()| &mut [][..]);
+        for plane in planes.iter_mut().take(count) {
+            let all = core::mem::take(&mut rest);
+            let (first, behind) = all.split_at_mut_checked(self.channel.min(all.len())).unwrap_or_default();
+            (*plane, rest) = (first.get_mut(..pixels).unwrap_or_default(), behind);
+        }
+        planes
+    }
 }
 
 /// What is kept of a run of points. What an earlier run left does not matter, so images share it: to make it takes as long as some
@@ -130,8 +144,8 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
     fn run<S: Isa>(mut self, isa: S) -> bool {
         let Some(kept) = self.kept.take() else { return true };
         let mut band = self.band.take();
-        let zero = splat(isa, T::Acc::default());
-        let mut defect = zero;
+        let zeros = splat(isa, T::Acc::default());
+        let mut defect = zeros;
         // Half, as what is written takes as much room.
         let read = size_of_val(self.grid.data).saturating_add(size_of_val(self.grad_output.data));
         let far = read > CACHED / 2;
@@ -140,7 +154,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
         for first in self.points.clone().step_by(RUN).chain(picks.then_some(self.points.end)) {
             let mut count = self.points.end.wrapping_sub(first).min(RUN);
             let ends = count == 0;
-            let mut adds = !self.input_grad.data.is_empty();
+            let mut adds = !self.input_grad[0].is_empty();
             if !ends {
                 let points = first..first.wrapping_add(count);
                 if picks
@@ -172,7 +186,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 put_pairs(isa, &mut grid_grad.out, first, count, &kept.grid_grad);
             }
         }
-        !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
+        !Vector::any(Vector::select(defect.eq(zeros), zeros, zeros.eq(zeros)))
     }
 }
 
@@ -187,17 +201,18 @@ impl<T: Element> PointLanes<'_, '_, T> {
         let (origin, pixels) = (self.rows.start.wrapping_mul(below), self.rows.len().wrapping_mul(below));
         if adds {
             let corners = corners - splat(isa, T::Acc::from_usize(origin));
-            let planes = [self.added.len(), pixels];
-            kept.zeroed.reach(isa, &mut self.input_grad, planes, corners, below.wrapping_add(2));
+            let new = kept.zeroed.reach::<S, T::Acc>(isa, pixels, corners, below.wrapping_add(2));
+            if !new.is_empty() {
+                zero(&mut self.input_grad, new);
+            }
         }
         if Self::follow(isa, self.channels, count, kept) {
-            let data = if adds { &mut *self.input_grad.data } else { &mut [] };
             return isa.call(Follow {
                 size: self.size,
                 input: Packed { data: self.input.data, channel: self.input.channel },
-                input_grad: Packed { data, channel: self.input_grad.channel },
+                input_grad: &mut self.input_grad,
                 channels: self.channels,
-                added: self.added.clone(),
+                added: if adds { self.added.clone() } else { 0..0 },
                 rows: self.rows.clone(),
                 kept,
                 count,
@@ -216,7 +231,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
                 }
             }
             let run = Scatter {
-                planes: Packed { data: &mut *self.input_grad.data, channel: self.input_grad.channel },
+                planes: &mut self.input_grad,
                 added: self.added.clone(),
                 below,
                 points: self.points.len(),
@@ -301,7 +316,8 @@ impl<T: Element> PointLanes<'_, '_, T> {
     /// Whether the planes are larger than a cache, in which two more tensors are at work.
     #[inline(always)]
     fn is_far(&self) -> bool {
-        self.input.data.len().saturating_add(self.input_grad.data.len()) > CACHED / 2 / size_of::<T::Acc>()
+        let sums = self.input_grad.iter().fold(0_usize, |sums, plane| sums.saturating_add(plane.len()));
+        self.input.data.len().saturating_add(sums) > CACHED / 2 / size_of::<T::Acc>()
     }
 
     /// Asks for the pixels of a point.
@@ -311,8 +327,11 @@ impl<T: Element> PointLanes<'_, '_, T> {
         for c in 0..self.channels {
             for at in [at, at.wrapping_add(self.size[1])] {
                 isa.prefetch(Cache::Level1, self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
-                let sum = at.wrapping_sub(origin).wrapping_add(c.wrapping_mul(self.input_grad.channel));
-                isa.prefetch(Cache::Level1, self.input_grad.data, sum);
+            }
+        }
+        for plane in &self.input_grad {
+            for at in [at, at.wrapping_add(self.size[1])] {
+                isa.prefetch(Cache::Level1, plane, at.wrapping_sub(origin));
             }
         }
     }

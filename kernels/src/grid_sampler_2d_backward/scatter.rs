@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::cells::lanes_of;
 use super::columns::Columns;
-use super::point_lanes::{CHANNELS, Kept, Packed};
+use super::point_lanes::{CHANNELS, Kept};
 use super::squares;
 use crate::simd::{Isa, Real};
 
@@ -13,9 +13,9 @@ const LEARNED: usize = 1 << 16;
 
 /// A run of points.
 #[derive(Debug)]
-pub(crate) struct Scatter<'a, 'b, A> {
+pub(crate) struct Scatter<'a, 'b, 'c, A> {
     /// The planes of `input_grad` that are `added` to.
-    pub(crate) planes: Packed<&'b mut [A]>,
+    pub(crate) planes: &'b mut [&'c mut [A]; CHANNELS],
     pub(crate) added: Range<usize>,
     /// From a pixel to the one below it, at least 2.
     pub(crate) below: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Scatter<'a, 'b, A> {
     pub(crate) within: bool,
 }
 
-impl<A: Real> Scatter<'_, '_, A> {
+impl<A: Real> Scatter<'_, '_, '_, A> {
     /// Adds the terms.
     #[inline(always)]
     pub(crate) fn add<S: Isa>(self, isa: S) {
@@ -44,13 +44,10 @@ impl<A: Real> Scatter<'_, '_, A> {
     /// The same to `C` planes.
     #[inline(always)]
     fn add_to<S: Isa, const C: usize>(self, isa: S) {
-        let Self { planes: Packed { data: mut rest, channel }, kept, count, within, .. } = self;
-        let mut planes = core::array::from_fn::<_, C, _>(|_| {
-            let all = core::mem::take(&mut rest);
-            let (plane, others) = all.split_at_mut_checked(channel.min(all.len())).unwrap_or_default();
-            rest = others;
-            plane
-        });
+        let Self { planes, kept, count, within, .. } = self;
+        // Where they lie stays in registers.
+        let mut rest = planes.iter_mut();
+        let mut planes = core::array::from_fn::<_, C, _>(|_| rest.next().map_or(&mut [][..], |plane| &mut **plane));
         let Some(terms) = kept.terms.get(self.added.start..).and_then(|terms| terms.first_chunk::<C>()) else { return };
         let vectors = lanes_of::<S::Quad, A>() == 4;
         if !within {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, ShareRange, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, ShareRange, Work};
 
 use super::beyond::Beyond;
 use super::cells::CHUNK;
@@ -26,8 +26,10 @@ const MANY: usize = 32;
 pub(crate) struct Share<'a, T> {
     pub(crate) sources: Sources<'a, T>,
     pub(crate) work: Work,
-    /// The elements `range` of the outputs.
+    /// The elements `range` of the outputs; of `input_grad` the first run.
     pub(crate) input_grad: &'a mut [T],
+    /// The others: rows of a band in the planes of more channels.
+    pub(crate) others: [&'a mut [T]; Runs::MOST - 1],
     pub(crate) grid_grad: &'a mut [T],
     pub(crate) range: ShareRange,
     /// Intermediates: the share's own, what it makes for the next phase, what an earlier phase made.
@@ -95,7 +97,7 @@ impl<T: Stored> Share<'_, T> {
             return image.visit(points, reads, grid_grad.as_mut(), None);
         }
         let zero = T::Acc::default();
-        let mut out = planes(plan, input_grad, range, n, 0);
+        let mut out = planes(plan, input_grad, range.input_grad.start(), n, 0);
         if !T::IS_HALF {
             let [_, channel, row, column] = p.input_grad_strides;
             let window = sources.window([row, column]);
@@ -163,7 +165,7 @@ impl<T: Stored> Share<'_, T> {
         for from in (0..channels).step_by(most) {
             let count = most.min(channels.wrapping_sub(from));
             let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
-            let planes = planes(plan, self.input_grad, &self.range, n, run.start);
+            let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, run.start);
             // What gradients there are come with the first run.
             add_channels(self.sources, n, run, input, [&mut *sums, &mut *tile], planes, grid_grad.take());
         }
@@ -212,7 +214,7 @@ impl<T: Stored> Share<'_, T> {
         let (p, layout) = (plan.problem(), plan.part_scratch());
         let mut scratch = Front::new(&mut *self.scratch);
         let (sums, tile) = (cast_mut(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
-        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+        let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, channels.start);
         add_channels(sources, n, channels, &[], [sums, &mut *tile], planes, None);
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
@@ -257,7 +259,7 @@ impl<T: Stored> Share<'_, T> {
     }
 
     fn input_grad(&mut self, n: usize, c: usize) -> Planes<&mut [T]> {
-        planes(self.sources.plan, self.input_grad, &self.range, n, c)
+        planes(self.sources.plan, self.input_grad, self.range.input_grad.start(), n, c)
     }
 
     fn grid_grad(&mut self, n: usize) -> Planes<&mut [T]> {
@@ -287,16 +289,10 @@ fn add_channels<T: Stored>(
     }
 }
 
-/// `input_grad` of an image from a channel on, in a share's part of the tensor.
-pub(super) fn planes<'a, T>(
-    plan: &Plan,
-    data: &'a mut [T],
-    range: &ShareRange,
-    n: usize,
-    c: usize,
-) -> Planes<&'a mut [T]> {
+/// `input_grad` of an image from a channel on, in a run of the tensor's elements from `first` on.
+pub(super) fn planes<'a, T>(plan: &Plan, data: &'a mut [T], first: usize, n: usize, c: usize) -> Planes<&'a mut [T]> {
     let (p, [image, channel, row, column]) = (plan.problem(), plan.problem().input_grad_strides);
-    let base = n.wrapping_mul(image).wrapping_add(c.wrapping_mul(channel)).wrapping_sub(range.input_grad.start);
+    let base = n.wrapping_mul(image).wrapping_add(c.wrapping_mul(channel)).wrapping_sub(first);
     Planes::new(data, base, [p.hi, p.wi], [channel, row, column])
 }
 

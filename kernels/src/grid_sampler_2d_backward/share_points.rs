@@ -8,12 +8,12 @@ use super::beyond::Beyond;
 use super::grid_grad::GridGrad;
 use super::nearest::Nearest;
 use super::planes::Canonical;
-use super::point_lanes::{Kept, Packed, PointLanes};
+use super::point_lanes::{CHANNELS, Kept, Packed, PointLanes};
 use super::share::{Share, by_image, cast, cast_mut, grid_planes, planes, sum_up};
 use super::sources::Sources;
 use super::staging::{Pack, Unpack};
 use super::stored::Stored;
-use super::zeroed::Zeroed;
+use super::zeroed::{Zeroed, zero};
 use super::{dispatch, dispatch_points};
 use crate::parallel::Front;
 
@@ -42,8 +42,10 @@ impl<T: Stored> Share<'_, T> {
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let added = Added { channels: channels.clone(), rows: 0..p.hi };
-        let add = |sums: Packed<&mut [T::Acc]>| add(sources, n, input, sums, &added, own, &mut grid_grad, kept, None);
-        let planes = planes(plan, self.input_grad, &self.range, n, channels.start);
+        let add = |sums: Packed<&mut [T::Acc]>| {
+            add(sources, n, input, sums.split(channels.len(), pixels), &added, own, &mut grid_grad, kept, None)
+        };
+        let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, channels.start);
         sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
     }
 
@@ -57,16 +59,22 @@ impl<T: Stored> Share<'_, T> {
         let out = grid_planes(plan, self.grid_grad, &self.range, n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let staged = plan.stages_bands();
-        let data =
-            if staged { cast_mut(&mut *self.write) } else { T::as_sums(&mut *self.input_grad).unwrap_or(&mut []) };
-        let sums = Packed { data, channel: pixels };
+        let sums = if staged {
+            Packed { data: cast_mut(&mut *self.write), channel: pixels }.split(p.c, pixels)
+        } else {
+            let [b, c, d] = &mut self.others;
+            [&mut *self.input_grad, b, c, d].map(|run| T::as_sums(run).unwrap_or(&mut []))
+        };
         let added = Added { channels: 0..p.c, rows: rows.clone() };
         let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
         let finite = add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band));
         if !finite && !staged {
-            let planes = planes(plan, self.input_grad, &self.range, n, 0);
-            let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
-            dispatch(level, Canonical { planes, channels: 1, positions });
+            let [b, c, d] = &mut self.others;
+            for (c, run) in [&mut *self.input_grad, b, c, d].into_iter().enumerate().take(p.c) {
+                let planes = planes(plan, run, self.range.input_grad.get(c).start, n, c);
+                let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
+                dispatch(level, Canonical { planes, channels: 1, positions });
+            }
         }
     }
 
@@ -100,7 +108,7 @@ impl<T: Stored> Share<'_, T> {
                 let first = above.wrapping_add(before).wrapping_mul(p.wi);
                 let positions = run.start.wrapping_mul(p.wi)..run.end.wrapping_mul(p.wi);
                 let packed = all.get(first..first.wrapping_add(positions.len())).unwrap_or(&[]);
-                let planes = planes(plan, self.input_grad, &self.range, n, c);
+                let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, c);
                 dispatch(level, Unpack { packed, channels: 1, positions, planes });
             }
         }
@@ -119,7 +127,7 @@ impl<T: Stored> Share<'_, T> {
         let most = plan.planes_at_once().max(1);
         for first in channels.clone().step_by(most) {
             let added = first..channels.end.min(first.wrapping_add(most));
-            let planes = planes(plan, input_grad, range, n, first);
+            let planes = planes(plan, input_grad, range.input_grad.start(), n, first);
             sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
                 let image = Nearest {
                     axes: sources.axes(),
@@ -149,7 +157,7 @@ fn add<'a, T: Stored>(
     sources: Sources<'a, T>,
     n: usize,
     input: Packed<&'a [T::Acc]>,
-    mut sums: Packed<&mut [T::Acc]>,
+    mut sums: [&mut [T::Acc]; CHANNELS],
     added: &Added,
     own: Range<usize>,
     grid_grad: &mut GridGrad<'a, T>,
@@ -175,7 +183,7 @@ fn add<'a, T: Stored>(
             grid: sources.grid(n),
             grad_output: sources.grad_output(n, 0),
             input: Packed { data: if makes { input.data } else { &[] }, ..input },
-            input_grad: Packed { data: if adds { &mut *sums.data } else { &mut [] }, channel: sums.channel },
+            input_grad: sums.each_mut().map(|plane| if adds { &mut **plane } else { &mut [] }),
             channels: p.c,
             added: added.channels.clone(),
             rows: added.rows.clone(),
@@ -185,7 +193,7 @@ fn add<'a, T: Stored>(
         };
         finite &= dispatch_points(sources.level, image);
     }
-    let pixels = added.rows.len().wrapping_mul(p.wi);
-    kept.zeroed.finish(&mut sums, [added.channels.len(), pixels]);
+    let behind = kept.zeroed.rest(added.rows.len().wrapping_mul(p.wi));
+    zero(&mut sums, behind);
     finite
 }

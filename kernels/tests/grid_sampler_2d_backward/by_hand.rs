@@ -48,10 +48,8 @@ fn shares_on_their_own() {
                         let memory = ShareMemory { scratch: scratch.bytes(), write: write.bytes(), read: read.bytes() };
                         let range = plan.share_range(phase, share);
                         let [input_grad, grid_grad] = &mut got;
-                        let outputs = Outputs {
-                            input_grad: part(input_grad, range.input_grad),
-                            grid_grad: part(grid_grad, range.grid_grad),
-                        };
+                        let whole = Outputs { input_grad: values_mut(input_grad), grid_grad: values_mut(grid_grad) };
+                        let outputs = whole.share(&range);
                         run_share(&plan, Level::detect(), phase, share, inputs(&tensors), outputs, memory).unwrap();
                         workspace[parts.write].copy_from_slice(write.bytes());
                     }
@@ -76,6 +74,7 @@ fn shares_need_their_memory() {
         let mut memory = Aligned::of(&vec![POISON; shift + got]);
         let memory = ShareMemory { scratch: &mut memory.bytes()[shift..], write: &mut [], read: &[] };
         let to = Outputs { input_grad: values_mut(&mut input_grad), grid_grad: values_mut(&mut grid_grad) };
+        let to = to.share(&plan.share_range(0, 0));
         let ran = run_share(&plan, Level::detect(), 0, 0, inputs(&tensors), to, memory);
         assert_eq!(ran, result.map_err(|got| RunError::Workspace { got, want }), "{got} bytes, {shift} off");
     }

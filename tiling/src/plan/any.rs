@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::grid_sampler_2d_backward::BUSY;
+use super::grid_sampler_2d_backward::{BUSY, Runs};
 use super::{Choice, Phase, Price};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::{
@@ -203,20 +203,20 @@ impl TilingPlan {
         phases.chain(im2col.into_iter().flat_map(|p| p.phases()))
     }
 
-    /// The outputs and the elements of each, from the first to one past the last, that a share writes.
+    /// The outputs and the elements of each, from the first to one past the last, that a share writes: one run of an output, or
+    /// several of a band's `input_grad`, ascending.
     pub fn share_ranges(&self, phase: usize, share: usize) -> impl Iterator<Item = (Tensor, Range<usize>)> + use<> {
-        let ranges = match self {
+        let (tensor, runs, grid_grad) = match self {
             Self::GridSampler2dBackward(p) => {
                 let range = p.share_range(phase, share);
-                [(Tensor::InputGrad, range.input_grad), (Tensor::GridGrad, range.grid_grad)]
+                (Tensor::InputGrad, range.input_grad, range.grid_grad)
             }
-            Self::MaxUnpool2dBackward(p) => [(Tensor::Out, p.share_range(phase, share)), (Tensor::Out, 0..0)],
-            Self::ReplicationPad2dBackward(p) => {
-                [(Tensor::GradInput, p.share_range(phase, share)), (Tensor::GradInput, 0..0)]
-            }
-            Self::Im2colBackward(p) => [(Tensor::Out, p.share_range(phase, share)), (Tensor::Out, 0..0)],
+            Self::MaxUnpool2dBackward(p) => (Tensor::Out, Runs::one(p.share_range(phase, share)), 0..0),
+            Self::ReplicationPad2dBackward(p) => (Tensor::GradInput, Runs::one(p.share_range(phase, share)), 0..0),
+            Self::Im2colBackward(p) => (Tensor::Out, Runs::one(p.share_range(phase, share)), 0..0),
         };
-        ranges.into_iter().filter(|(_, range)| !range.is_empty())
+        let grid_grad = (!grid_grad.is_empty()).then_some((Tensor::GridGrad, grid_grad));
+        runs.iter().map(move |run| (tensor, run)).chain(grid_grad)
     }
 
     /// Bytes of local memory of each of a share's tiles, in order.

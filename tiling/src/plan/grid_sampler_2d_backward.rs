@@ -33,7 +33,7 @@ pub use layout::{Scratch, ShareWorkspace};
 use route::{HALVES, VECTOR_ROUTES, is_half};
 pub use route::{Route, Window};
 use tiles::Tiles;
-pub use work::{ShareRange, Work};
+pub use work::{Runs, ShareRange, Work};
 
 /// Channels whose sum is one term of a gradient of the grid.
 pub const CHANNEL_BLOCK: NonZeroUsize = NonZeroUsize::new(64).unwrap();

@@ -126,7 +126,7 @@ proptest! {
         prop_assert!(plan.block_dim() <= 1 + cuts.count() || plan.block_dim() > n, "{plan:?}");
         for share in 1..plan.block_dim() {
             let range = plan.share_range(plan.phases().count() - 1, share);
-            let starts = [(range.input_grad, n * c * hi * wi), (range.grid_grad, n * ho * wo * 2)];
+            let starts = [(range.input_grad.get(0), n * c * hi * wi), (range.grid_grad, n * ho * wo * 2)];
             for (range, all) in starts.into_iter().filter(|(range, _)| !range.is_empty()) {
                 prop_assert!(range.start % elements == 0 || range.start == all, "{range:?} in blocks of {elements}");
             }

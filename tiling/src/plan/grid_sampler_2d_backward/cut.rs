@@ -115,10 +115,10 @@ impl Plan {
         self.problem.want_input_grad && self.problem.interpolation == Interpolation::Bilinear
     }
 
-    /// Whether bands are summed up apart from `input_grad`, where rows of one do not lie side by side.
+    /// Whether bands are summed up apart from `input_grad`, where a channel's rows of one do not lie side by side.
     #[must_use]
     pub fn stages_bands(&self) -> bool {
-        self.problem.c > 1 || self.stages_input_grad() || !self.input_grad_units(3).cuts_anywhere()
+        self.stages_input_grad() || !self.input_grad_units(3).cuts_anywhere()
     }
 
     /// The rows of an image that its bands have, where it is cut.

@@ -94,9 +94,12 @@ fn shares_write_each_element_once() {
             let mut behind = ShareRange::default();
             for share in 0..shares {
                 let range = plan.share_range(phase, share);
-                assert!(range.input_grad.start >= behind.input_grad.end || range.input_grad.is_empty(), "{plan:?}");
                 assert!(range.grid_grad.start >= behind.grid_grad.end || range.grid_grad.is_empty(), "{plan:?}");
-                mark(&mut input_grad, range.input_grad.clone(), &plan);
+                for (i, run) in range.input_grad.iter().enumerate() {
+                    let above = behind.input_grad.get(i).end;
+                    assert!(run.start >= above && run == range.input_grad.get(i), "{plan:?}");
+                    mark(&mut input_grad, run, &plan);
+                }
                 mark(&mut grid_grad, range.grid_grad.clone(), &plan);
                 behind = range;
             }

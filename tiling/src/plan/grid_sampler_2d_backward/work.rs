@@ -63,7 +63,7 @@ pub enum Work {
         /// The values, `((n * C + c) * Hi + h) * Wi + w`.
         values: Range<usize>,
     },
-    /// A band of rows of one image's `input_grad`, mostly staged, from all of its points, and `grid_grad` of some of them.
+    /// A band of rows of one image's `input_grad`, staged or in place, from all of its points, and `grid_grad` of some of them.
     Band {
         /// The image.
         image: usize,
@@ -84,13 +84,50 @@ pub enum Work {
     },
 }
 
-/// Elements of the outputs, from the first to one past the last, that a share writes.
+/// Elements of the outputs that a share writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShareRange {
     /// Of `input_grad`.
-    pub input_grad: Range<usize>,
-    /// Of `grid_grad`.
+    pub input_grad: Runs,
+    /// Of `grid_grad`, from the first to one past the last.
     pub grid_grad: Range<usize>,
+}
+
+/// Runs of elements: one, or of a band of rows as many as there are channels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    first: Range<usize>,
+    count: usize,
+    /// From the begin of one to that of the next.
+    apart: usize,
+}
+
+impl Runs {
+    /// As many as there are of any share.
+    pub const MOST: usize = 4;
+
+    pub(crate) fn one(first: Range<usize>) -> Self {
+        Self { first, count: 1, apart: 0 }
+    }
+
+    /// Where the first one begins.
+    #[must_use]
+    pub const fn start(&self) -> usize {
+        self.first.start
+    }
+
+    /// The elements of run number `i`, from the first to one past the last; none where there is no such run.
+    #[must_use]
+    pub fn get(&self, i: usize) -> Range<usize> {
+        let start = self.first.start;
+        if i < self.count { behind(i.saturating_mul(self.apart), &self.first) } else { start..start }
+    }
+
+    /// Runs that are not empty, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let runs = self.clone();
+        (0..Self::MOST).map(move |i| runs.get(i)).filter(|run| !run.is_empty())
+    }
 }
 
 impl Plan {
@@ -174,7 +211,8 @@ impl Plan {
                     let within = (block % per_image).saturating_mul(CHANNEL_BLOCK.get());
                     (block / per_image).saturating_mul(p.c).saturating_add(within)
                 };
-                ShareRange { input_grad: planes.elements(&(plane(blocks.start)..plane(blocks.end))), ..nothing }
+                let run = planes.elements(&(plane(blocks.start)..plane(blocks.end)));
+                ShareRange { input_grad: Runs::one(run), ..nothing }
             }
             Work::Combine { points: run } => ShareRange { grid_grad: points.elements(&run), ..nothing },
             Work::Band { image, points: run, rows } => {
@@ -182,15 +220,18 @@ impl Plan {
                 if self.route() == Route::Bands || self.stages_bands() {
                     ShareRange { grid_grad, ..nothing }
                 } else {
-                    let rows = behind(image.saturating_mul(p.hi), &rows);
-                    ShareRange { input_grad: self.input_grad_units(3).elements(&rows), grid_grad }
+                    let rows = behind(image.saturating_mul(p.c).saturating_mul(p.hi), &rows);
+                    let first = self.input_grad_units(3).elements(&rows);
+                    ShareRange { input_grad: Runs { first, count: p.c, apart: p.input_grad_strides[1] }, grid_grad }
                 }
             }
-            Work::Unstage { planes: run } => ShareRange { input_grad: planes.elements(&run), ..nothing },
-            Work::Unpack { rows } => ShareRange { input_grad: self.input_grad_units(3).elements(&rows), ..nothing },
+            Work::Unstage { planes: run } => ShareRange { input_grad: Runs::one(planes.elements(&run)), ..nothing },
+            Work::Unpack { rows } => {
+                ShareRange { input_grad: Runs::one(self.input_grad_units(3).elements(&rows)), ..nothing }
+            }
         };
         ShareRange {
-            input_grad: if p.want_input_grad { range.input_grad } else { 0..0 },
+            input_grad: if p.want_input_grad { range.input_grad } else { Runs::default() },
             grid_grad: if p.want_grid_grad { range.grid_grad } else { 0..0 },
         }
     }
@@ -199,7 +240,7 @@ impl Plan {
     fn of_part(&self, image: usize, channels: &Range<usize>, points: &Range<usize>) -> ShareRange {
         let (point, plane) = (image.saturating_mul(self.points()), image.saturating_mul(self.problem.c));
         ShareRange {
-            input_grad: self.input_grad_units(2).elements(&behind(plane, channels)),
+            input_grad: Runs::one(self.input_grad_units(2).elements(&behind(plane, channels))),
             grid_grad: self.point_units().elements(&behind(point, points)),
         }
     }
@@ -208,7 +249,7 @@ impl Plan {
     fn of_images(&self, images: &Range<usize>) -> ShareRange {
         let [input_grad, grid_grad] =
             [self.input_grad_units(1), self.grid_grad_units(1)].map(|units| units.elements(images));
-        ShareRange { input_grad, grid_grad }
+        ShareRange { input_grad: Runs::one(input_grad), grid_grad }
     }
 
     fn images(&self, shares: NonZeroUsize, share: usize) -> Range<usize> {

@@ -2,6 +2,7 @@
 
 mod described;
 
+use ubtile_kernels::ValuesMut;
 use ubtile_kernels::grid_sampler_2d_backward::{self as kernel, Inputs, Outputs, ShareMemory, ShareOutputs, TileBoxes};
 use ubtile_tiling::grid_sampler_2d_backward::Plan;
 use ubtile_tiling::{ALIGN, Status};
@@ -181,7 +182,10 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
         let workspace = all.workspace.aligned(ALIGN);
         // SAFETY: the caller's promise; shares own disjoint elements and parts of the workspace, and only read `read`.
         let (outputs, memory) = unsafe {
-            let input_grad = |i| all.input_grad.elements_mut(dtype, &range.input_grad.get(i));
+            let input_grad = |i| match range.input_grad.get(i) {
+                none if none.is_empty() => Ok(ValuesMut::U8(&mut [])),
+                run => all.input_grad.elements_mut(dtype, &run),
+            };
             let outputs = ShareOutputs {
                 input_grad: [input_grad(0)?, input_grad(1)?, input_grad(2)?, input_grad(3)?],
                 grid_grad: all.grid_grad.elements_mut(dtype, &range.grid_grad)?,

@@ -99,7 +99,7 @@ impl<'a> Outputs<'a> {
 /// What a share writes, the elements [`Plan::share_range`] of both outputs. A gradient that is not wanted is not looked at.
 #[derive(Debug)]
 pub struct ShareOutputs<'a> {
-    /// The runs of `input_grad`: one, or of a band of rows that is summed up in place one for each channel.
+    /// The runs of `input_grad`: one, or of a band of rows that is summed up in place one for each channel. Behind those anything.
     pub input_grad: [ValuesMut<'a>; Runs::MOST],
     /// Of `grid_grad`.
     pub grid_grad: ValuesMut<'a>,
@@ -232,8 +232,8 @@ pub fn run_share(
     check_built(plan)?;
     check(plan, &inputs.named())?;
     if p.want_input_grad {
-        for (i, run) in outputs.input_grad.iter().enumerate() {
-            run.as_values().check_box(Tensor::InputGrad, p.dtype, range.input_grad.get(i).len())?;
+        for (run, elements) in outputs.input_grad.iter().zip(range.input_grad.iter()) {
+            run.as_values().check_box(Tensor::InputGrad, p.dtype, elements.len())?;
         }
     }
     if p.want_grid_grad {
@@ -333,13 +333,14 @@ fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outp
         Route::Images if plan.block_dim() == 1 => Work::Images { images },
         _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
     };
+    let mut input_grad = core::array::from_fn(|_| &mut [][..]);
+    input_grad[0] = T::write(outputs.input_grad);
     T::run(Share {
         sources: sources::<T>(plan, level, &inputs),
         work,
-        input_grad: T::write(outputs.input_grad),
-        others: Default::default(),
+        input_grad,
         grid_grad: T::write(outputs.grid_grad),
-        range: ShareRange::default(),
+        first: [0; 2],
         scratch: workspace.get_mut(..plan.scratch().bytes()).unwrap_or(&mut []),
         write: &mut [],
         read: &[],
@@ -374,14 +375,12 @@ fn typed<T: Stored>(
             let within = |part: core::ops::Range<usize>, start: usize| {
                 part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
             };
-            let [first, others @ ..] = input_grad.take(&range.input_grad);
             Share {
                 sources,
                 work: plan.work(phase, share),
-                input_grad: first,
-                others,
+                input_grad: input_grad.take(&range.input_grad),
                 grid_grad: grid_grad.take(range.grid_grad.clone()),
-                range,
+                first: [range.input_grad.start(), range.grid_grad.start],
                 scratch: scratch.take(within(parts.scratch, scratch_start)),
                 write: write.take(within(parts.write, write_start)),
                 read: read.get(within(parts.read, read_start)).unwrap_or(&[]),
@@ -400,15 +399,15 @@ fn one_share<T: Stored>(
     memory: ShareMemory<'_>,
 ) {
     let ShareMemory { scratch, write, read } = memory;
-    let (sources, parts) = (sources::<T>(plan, level, &inputs), plan.share_workspace(phase, share));
-    let [first, others @ ..] = outputs.input_grad;
+    let sources = sources::<T>(plan, level, &inputs);
+    let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
+    let mut runs = outputs.input_grad.into_iter().map(T::write);
     let share = Share {
         sources,
         work: plan.work(phase, share),
-        input_grad: T::write(first),
-        others: others.map(T::write),
+        input_grad: core::array::from_fn(|_| runs.next().unwrap_or_default()),
         grid_grad: T::write(outputs.grid_grad),
-        range: plan.share_range(phase, share),
+        first: [range.input_grad.start(), range.grid_grad.start],
         scratch: scratch.get_mut(..parts.scratch.len()).unwrap_or(&mut []),
         write: write.get_mut(..parts.write.len()).unwrap_or(&mut []),
         read: read.get(..parts.read.len()).unwrap_or(&[]),

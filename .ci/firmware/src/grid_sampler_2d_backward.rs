@@ -46,6 +46,13 @@ pub(crate) fn serve(request: &mut Request, mut arena: Arena) -> Result<(), Refus
                 write: arena.bytes(request)?,
                 read: arena.bytes(request)?,
             };
+            let input_grad = [
+                outputs.input_grad,
+                arena.values_mut(request, dtype)?,
+                arena.values_mut(request, dtype)?,
+                arena.values_mut(request, dtype)?,
+            ];
+            let outputs = kernel::ShareOutputs { input_grad, grid_grad: outputs.grid_grad };
             kernel::run_share(&plan, level, phase, share, inputs, outputs, memory)?;
         }
         #[cfg(feature = "slices")]

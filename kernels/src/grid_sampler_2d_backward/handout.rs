@@ -2,6 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::Runs;
 
+use super::share::RUNS;
 use crate::parallel::Front;
 
 /// What no share has yet.
@@ -9,21 +10,22 @@ use crate::parallel::Front;
 pub(crate) struct Handout<'a, T> {
     rest: Front<'a, T>,
     /// The planes of the image that the last band was of, each of so many pixels, and where the first one ends.
-    planes: [Front<'a, T>; Runs::MOST],
+    planes: [Front<'a, T>; RUNS],
     pixels: usize,
     end: usize,
 }
 
 impl<'a, T> Handout<'a, T> {
     pub(crate) fn new(all: &'a mut [T], pixels: usize) -> Self {
-        Self { rest: Front::new(all), planes: [(); Runs::MOST].map(|()| Front::new(&mut [])), pixels, end: 0 }
+        Self { rest: Front::new(all), planes: core::array::from_fn(|_| Front::new(&mut [])), pixels, end: 0 }
     }
 
     /// The runs of the next share.
-    pub(crate) fn take(&mut self, runs: &Runs) -> [&'a mut [T]; Runs::MOST] {
+    pub(crate) fn take(&mut self, runs: &Runs) -> [&'a mut [T]; RUNS] {
         let first = runs.get(0);
         if runs.get(1).is_empty() {
-            return [self.rest.take(first), &mut [], &mut [], &mut []];
+            let mut first = [self.rest.take(first)].into_iter();
+            return core::array::from_fn(|_| first.next().unwrap_or_default());
         }
         if first.start >= self.end {
             self.end = first.start.wrapping_add(self.pixels);
@@ -33,7 +35,7 @@ impl<'a, T> Handout<'a, T> {
                 *plane = Front::behind(run.start, self.rest.take(run.start..run.start.wrapping_add(pixels)));
             }
         }
-        let mut i = 0..Runs::MOST;
-        self.planes.each_mut().map(|plane| plane.take(i.next().map_or(0..0, |i| runs.get(i))))
+        let mut planes = self.planes.iter_mut().enumerate().map(|(i, plane)| plane.take(runs.get(i)));
+        core::array::from_fn(|_| planes.next().unwrap_or_default())
     }
 }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, ShareRange, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, Work};
 
 use super::beyond::Beyond;
 use super::cells::CHUNK;
@@ -21,17 +21,19 @@ use crate::parallel::Front;
 /// With fewer channels, to find the cells of all points again for a part of them takes longer than a larger image.
 const MANY: usize = 32;
 
+/// Most runs of `input_grad`: more than one have only bands.
+pub(crate) const RUNS: usize = if CHANNELS_LAST { Runs::MOST } else { 1 };
+
 /// A share and its memory.
 #[derive(Debug)]
 pub(crate) struct Share<'a, T> {
     pub(crate) sources: Sources<'a, T>,
     pub(crate) work: Work,
-    /// The elements `range` of the outputs; of `input_grad` the first run.
-    pub(crate) input_grad: &'a mut [T],
-    /// The others: rows of a band in the planes of more channels.
-    pub(crate) others: [&'a mut [T]; Runs::MOST - 1],
+    /// Its elements of the outputs. All but bands have one run of `input_grad`, which is the first.
+    pub(crate) input_grad: [&'a mut [T]; RUNS],
     pub(crate) grid_grad: &'a mut [T],
-    pub(crate) range: ShareRange,
+    /// The first element of each output that it has.
+    pub(crate) first: [usize; 2],
     /// Intermediates: the share's own, what it makes for the next phase, what an earlier phase made.
     pub(crate) scratch: &'a mut [u8],
     pub(crate) write: &'a mut [u8],
@@ -87,17 +89,17 @@ impl<T: Stored> Share<'_, T> {
 
     /// An image in place.
     fn direct(&mut self, n: usize) {
-        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
+        let Self { sources, input_grad, grid_grad, first, scratch, .. } = self;
         let (plan, level, image) = (sources.plan, sources.level, sources.direct(n));
         let (p, points, reads) = (plan.problem(), 0..plan.points(), plan.reads_input());
-        let out = grid_planes(plan, grid_grad, range, n);
+        let out = grid_planes(plan, grid_grad, first[1], n);
         let mut grid_grad = p.want_grid_grad.then_some(GridGrad { out, totals: &mut [], first: true, last: true });
         let Route::Direct(window) = plan.route() else { return };
         if !p.want_input_grad {
             return image.visit(points, reads, grid_grad.as_mut(), None);
         }
         let zero = T::Acc::default();
-        let mut out = planes(plan, input_grad, range.input_grad.start(), n, 0);
+        let mut out = planes(plan, input_grad[0], first[0], n, 0);
         if !T::IS_HALF {
             let [_, channel, row, column] = p.input_grad_strides;
             let window = sources.window([row, column]);
@@ -137,7 +139,7 @@ impl<T: Stored> Share<'_, T> {
         let (p, (first, channels)) = (plan.problem(), self.sources.block(b));
         let (pitch, points) = (plan.pitch_of(channels), plan.points());
         let (layout, pixels) = (plan.scratch(), 0..plan.pixels());
-        let out_of_points = grid_planes(plan, self.grid_grad, &self.range, n);
+        let out_of_points = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut scratch = Front::new(&mut *self.scratch);
         let (input, sums) = (cast_mut(scratch.take(layout.input)), cast_mut::<T::Acc>(scratch.take(layout.input_grad)));
         let (tile, totals) = (cast_mut(scratch.take(layout.tile)), cast_mut(scratch.take(layout.totals)));
@@ -165,7 +167,7 @@ impl<T: Stored> Share<'_, T> {
         for from in (0..channels).step_by(most) {
             let count = most.min(channels.wrapping_sub(from));
             let run = first.wrapping_add(from)..first.wrapping_add(from).wrapping_add(count);
-            let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, run.start);
+            let planes = planes(plan, self.input_grad[0], self.first[0], n, run.start);
             // What gradients there are come with the first run.
             add_channels(self.sources, n, run, input, [&mut *sums, &mut *tile], planes, grid_grad.take());
         }
@@ -214,9 +216,9 @@ impl<T: Stored> Share<'_, T> {
         let (p, layout) = (plan.problem(), plan.part_scratch());
         let mut scratch = Front::new(&mut *self.scratch);
         let (sums, tile) = (cast_mut(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
-        let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, channels.start);
+        let planes = planes(plan, self.input_grad[0], self.first[0], n, channels.start);
         add_channels(sources, n, channels, &[], [sums, &mut *tile], planes, None);
-        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
         let image = sources.channels_last(n, 0..p.c, plan.pitch(), input);
@@ -231,7 +233,7 @@ impl<T: Stored> Share<'_, T> {
         let mut image = self.sources.channels_last(n, 0..p.c, plan.pitch(), input);
         (image.window.first, image.window.size) = ([rows.start, 0], [rows.len(), p.wi]);
         image.beyond = Beyond::new(p, &rows);
-        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let (sums, tile) = (cast_mut::<T::Acc>(&mut *self.write), cast_mut(&mut *self.scratch));
         sums.fill(T::Acc::default());
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
@@ -259,11 +261,11 @@ impl<T: Stored> Share<'_, T> {
     }
 
     fn input_grad(&mut self, n: usize, c: usize) -> Planes<&mut [T]> {
-        planes(self.sources.plan, self.input_grad, self.range.input_grad.start(), n, c)
+        planes(self.sources.plan, self.input_grad[0], self.first[0], n, c)
     }
 
     fn grid_grad(&mut self, n: usize) -> Planes<&mut [T]> {
-        grid_planes(self.sources.plan, self.grid_grad, &self.range, n)
+        grid_planes(self.sources.plan, self.grid_grad, self.first[1], n)
     }
 }
 
@@ -327,10 +329,10 @@ fn channels_at_once<A>(pixels: usize) -> usize {
     (fit & !7).max(8)
 }
 
-/// `grid_grad` of an image, in a share's part of the tensor; its channels are x and y.
-pub(super) fn grid_planes<'a, T>(plan: &Plan, data: &'a mut [T], range: &ShareRange, n: usize) -> Planes<&'a mut [T]> {
+/// `grid_grad` of an image, in a run of the tensor's elements from `first` on; its channels are x and y.
+pub(super) fn grid_planes<'a, T>(plan: &Plan, data: &'a mut [T], first: usize, n: usize) -> Planes<&'a mut [T]> {
     let (p, [image, row, column, axis]) = (plan.problem(), plan.problem().grid_grad_strides);
-    let base = n.wrapping_mul(image).wrapping_sub(range.grid_grad.start);
+    let base = n.wrapping_mul(image).wrapping_sub(first);
     Planes::new(data, base, [p.ho, p.wo], [axis, row, column])
 }
 

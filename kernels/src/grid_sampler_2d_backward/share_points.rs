@@ -39,13 +39,13 @@ impl<T: Stored> Share<'_, T> {
         } else {
             in_place(sources, n)
         };
-        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let added = Added { channels: channels.clone(), rows: 0..p.hi };
         let add = |sums: Packed<&mut [T::Acc]>| {
             add(sources, n, input, sums.split(channels.len(), pixels), &added, own, &mut grid_grad, kept, None)
         };
-        let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, channels.start);
+        let planes = planes(plan, self.input_grad[0], self.first[0], n, channels.start);
         sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
     }
 
@@ -56,22 +56,22 @@ impl<T: Stored> Share<'_, T> {
         let pixels = rows.len().wrapping_mul(p.wi);
         let input =
             if plan.stages_input() { Packed { data: cast(self.read), channel: all } } else { in_place(sources, n) };
-        let out = grid_planes(plan, self.grid_grad, &self.range, n);
+        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let staged = plan.stages_bands();
         let sums = if staged {
             Packed { data: cast_mut(&mut *self.write), channel: pixels }.split(p.c, pixels)
         } else {
-            let [b, c, d] = &mut self.others;
-            [&mut *self.input_grad, b, c, d].map(|run| T::as_sums(run).unwrap_or(&mut []))
+            let mut runs = self.input_grad.iter_mut();
+            core::array::from_fn(|_| runs.next().and_then(|run| T::as_sums(run)).unwrap_or_default())
         };
         let added = Added { channels: 0..p.c, rows: rows.clone() };
         let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
         let finite = add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band));
         if !finite && !staged {
-            let [b, c, d] = &mut self.others;
-            for (c, run) in [&mut *self.input_grad, b, c, d].into_iter().enumerate().take(p.c) {
-                let planes = planes(plan, run, self.range.input_grad.get(c).start, n, c);
+            for (c, run) in self.input_grad.iter_mut().enumerate().take(p.c) {
+                let first = self.first[0].wrapping_add(c.wrapping_mul(p.input_grad_strides[1]));
+                let planes = planes(plan, run, first, n, c);
                 let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
                 dispatch(level, Canonical { planes, channels: 1, positions });
             }
@@ -108,7 +108,7 @@ impl<T: Stored> Share<'_, T> {
                 let first = above.wrapping_add(before).wrapping_mul(p.wi);
                 let positions = run.start.wrapping_mul(p.wi)..run.end.wrapping_mul(p.wi);
                 let packed = all.get(first..first.wrapping_add(positions.len())).unwrap_or(&[]);
-                let planes = planes(plan, self.input_grad, self.range.input_grad.start(), n, c);
+                let planes = planes(plan, self.input_grad[0], self.first[0], n, c);
                 dispatch(level, Unpack { packed, channels: 1, positions, planes });
             }
         }
@@ -117,17 +117,17 @@ impl<T: Stored> Share<'_, T> {
     /// Some channels of an image's `input_grad`, as many at a time as a cache holds, from points that add to the nearest pixels. The
     /// gradients of some points are 0.
     pub(super) fn nearest(&mut self, n: usize, channels: Range<usize>, own: Range<usize>) {
-        let Self { sources, input_grad, grid_grad, range, scratch, .. } = self;
+        let Self { sources, input_grad, grid_grad, first, scratch, .. } = self;
         let (plan, p) = (sources.plan, sources.plan.problem());
-        grid_planes(plan, grid_grad, range, n).fill(2, own, T::narrow(T::Acc::default()));
+        grid_planes(plan, grid_grad, first[1], n).fill(2, own, T::narrow(T::Acc::default()));
         if !p.want_input_grad {
             return;
         }
         let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
         let most = plan.planes_at_once().max(1);
-        for first in channels.clone().step_by(most) {
-            let added = first..channels.end.min(first.wrapping_add(most));
-            let planes = planes(plan, input_grad, range.input_grad.start(), n, first);
+        for c in channels.clone().step_by(most) {
+            let added = c..channels.end.min(c.wrapping_add(most));
+            let planes = planes(plan, input_grad[0], first[0], n, c);
             sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
                 let image = Nearest {
                     axes: sources.axes(),

@@ -25,10 +25,14 @@ use super::squares;
 use super::zeroed::{Zeroed, zero};
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Cache, Isa, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, Real, Vector, prefetch_run};
 
 /// Points of a run; a whole number of vectors at every level.
 pub(super) const RUN: usize = 64;
+/// Points from those that are worked on to those whose lines are asked for.
+const AHEAD: usize = 4 * RUN;
+/// Points of which one's pixels are asked for, as those beside it mostly lie in the same lines.
+const ASKED: usize = 8;
 /// Most channels.
 pub(super) const CHANNELS: usize = 4;
 /// Most points of a run that need not follow the one before for the others to be worth [vectors](super::follow), of one channel and
@@ -171,7 +175,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                     continue;
                 }
                 if far {
-                    self.ask_ahead(isa, first.wrapping_add(2 * RUN));
+                    self.ask_ahead(isa, first.wrapping_add(AHEAD));
                 }
                 let to = kept.grad_output.get_mut(..self.channels).unwrap_or_default();
                 defect = defect + load_channels(isa, &self.grad_output, 0, points, to);
@@ -243,20 +247,24 @@ impl<T: Element> PointLanes<'_, '_, T> {
         }
     }
 
-    /// Asks for grid values and `grad_output` of a later run, if they lie side by side: processors that foresee streams stop at
-    /// the end of each page. By sums alone, as [`Planes::run`] divides, which takes 4 % of the time.
+    /// Asks for grid values and `grad_output` of a later run, and for where its gradients go, if they lie side by side: processors
+    /// that foresee streams stop at the end of each page. By sums alone, as [`Planes::run`] divides, which takes 4 % of the time.
     #[inline(always)]
     fn ask_ahead<S: Isa>(&self, isa: S, first: usize) {
-        let at = self.grid.base.wrapping_add(first.wrapping_mul(2));
-        prefetch_run(isa, Cache::Level1, self.grid.data, at, 2 * RUN);
+        let cache = isa.level2();
+        let pairs = first.wrapping_mul(2);
+        prefetch_run(isa, cache, self.grid.data, self.grid.base.wrapping_add(pairs), 2 * RUN);
+        if let Some(GridGrad { out, .. }) = &self.grid_grad {
+            prefetch_run(isa, cache, out.data, out.base.wrapping_add(pairs), 2 * RUN);
+        }
         let Planes { data, base, channel, column, .. } = self.grad_output;
         if channel == 1 {
             // Whole pixels, of few channels in all.
             let (at, count) = (base.wrapping_add(first.wrapping_mul(column)), column.wrapping_mul(RUN));
-            return prefetch_run(isa, Cache::Level1, data, at, if column <= CHANNELS { count } else { 0 });
+            return prefetch_run(isa, cache, data, at, if column <= CHANNELS { count } else { 0 });
         }
         for c in 0..self.channels {
-            prefetch_run(isa, Cache::Level1, data, base.wrapping_add(first).wrapping_add(c.wrapping_mul(channel)), RUN);
+            prefetch_run(isa, cache, data, base.wrapping_add(first).wrapping_add(c.wrapping_mul(channel)), RUN);
         }
     }
 
@@ -270,9 +278,11 @@ impl<T: Element> PointLanes<'_, '_, T> {
             || self.find::<S, false>(isa, count, kept, &mut corners);
         kept.steps = Steps::new(&kept.at);
         if self.is_far() && kept.steps != Steps::Any {
-            // Some of a line's pixels are enough.
-            for &at in kept.at.iter().take(count).step_by(4) {
-                self.ask(isa, at as usize);
+            // The next run mostly goes on as this one does, and of its two rows the upper one has been read.
+            let [first, .., last] = kept.at;
+            let ahead = last.wrapping_sub(first).wrapping_add(self.size[1] as u32);
+            for &at in kept.at.iter().step_by(ASKED) {
+                self.ask(isa, at.wrapping_add(ahead) as usize);
             }
         }
         corners
@@ -320,19 +330,11 @@ impl<T: Element> PointLanes<'_, '_, T> {
         self.input.data.len().saturating_add(sums) > CACHED / 2 / size_of::<T::Acc>()
     }
 
-    /// Asks for the pixels of a point.
+    /// Asks for a pixel. Those of the gradient have just become zeros.
     #[inline(always)]
     fn ask<S: Isa>(&self, isa: S, at: usize) {
-        let origin = self.rows.start.wrapping_mul(self.size[1]);
         for c in 0..self.channels {
-            for at in [at, at.wrapping_add(self.size[1])] {
-                isa.prefetch(Cache::Level1, self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
-            }
-        }
-        for plane in &self.input_grad {
-            for at in [at, at.wrapping_add(self.size[1])] {
-                isa.prefetch(Cache::Level1, plane, at.wrapping_sub(origin));
-            }
+            isa.prefetch(isa.level2(), self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
         }
     }
 

@@ -160,6 +160,20 @@ pub(crate) trait Vector<S: Isa>:
     /// A bit for each lane of a mask, the first one lowest.
     fn bits(mask: Self) -> u32;
 
+    /// Writes the lanes of which `lanes` has the bits, side by side, and anything behind them, as far as `dst` has room.
+    #[inline(always)]
+    fn compress(self, lanes: u32, dst: &mut [Self::Elem]) {
+        let mut all = [Self::Elem::default(); MOST_LANES];
+        self.store(&mut all);
+        let mut at = 0;
+        for (k, lane) in (0..).zip(all).take(Self::LANES) {
+            if let Some(to) = dst.get_mut(at) {
+                *to = lane;
+            }
+            at = at.wrapping_add((lanes >> k & 1) as usize);
+        }
+    }
+
     /// Of sixteen lanes the last eight, in front of anything; of fewer the vector as it is.
     #[inline(always)]
     fn last_eight(self) -> Self {

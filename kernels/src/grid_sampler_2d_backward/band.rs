@@ -33,24 +33,22 @@ impl<A: Real> Band<A> {
 
     /// Picks those of `count` points that lie in a pixel of these rows, or in one in front of them. Their y is placed.
     #[inline(always)]
-    pub(super) fn pick(&mut self, kept: &Kept<A>, rows: &Range<usize>, channels: usize, count: usize) {
+    pub(super) fn pick<S: Isa>(&mut self, isa: S, kept: &Kept<A>, rows: &Range<usize>, channels: usize, count: usize) {
         let [x, y] = &kept.places;
-        let (first, end) = (A::from_usize(rows.start) - A::ONE, A::from_usize(rows.end));
-        let (mut picked, mut picks) = ([0_u32; RUN], 0_usize);
-        for (k, &y) in (0..).zip(&y.at).take(count) {
-            if let Some(pick) = picked.get_mut(picks) {
-                *pick = k;
+        let (first, end) = (splat(isa, A::from_usize(rows.start) - A::ONE), splat(isa, A::from_usize(rows.end)));
+        for k in (0..count).step_by(lanes_of::<S, A>()) {
+            let at = lanes(isa, &y.at, k);
+            // Behind the last point lies anything.
+            let points = !u32::MAX.checked_shl(count.wrapping_sub(k) as u32).unwrap_or(0);
+            let picked = Vector::bits(first.le(at).and(at.lt(end))) & points;
+            let to = self.count;
+            put(isa, &x.at, k, picked, &mut self.x, to);
+            put(isa, &y.at, k, picked, &mut self.y, to);
+            for (from, all) in kept.grad_output.iter().zip(&mut self.grad_output).take(channels) {
+                put(isa, from, k, picked, all, to);
             }
-            picks = picks.wrapping_add(usize::from((first <= y) & (y < end)));
+            self.count = to.wrapping_add(picked.count_ones() as usize);
         }
-        let picked = picked.get(..picks).unwrap_or(&[]);
-        let to = self.count;
-        put(&x.at, picked, &mut self.x, to);
-        put(&y.at, picked, &mut self.y, to);
-        for (from, all) in kept.grad_output.iter().zip(&mut self.grad_output).take(channels) {
-            put(from, picked, all, to);
-        }
-        self.count = to.wrapping_add(picks);
     }
 
     /// Moves a run to where points are kept, if there is a whole one, or else as many as there are at the `end`. Gives how many.
@@ -74,13 +72,10 @@ impl<A: Real> Band<A> {
     }
 }
 
-/// Puts those of a run's values that are picked where others end.
+/// Puts those of a run's values from `k` on that are `picked` where others end.
 #[inline(always)]
-fn put<A: Copy>(run: &[A; RUN], picked: &[u32], all: &mut [A; ROOM], end: usize) {
-    for (to, &k) in all.get_mut(end..).unwrap_or(&mut []).iter_mut().zip(picked) {
-        // Each is less than a run.
-        *to = run[k as usize & (RUN - 1)];
-    }
+fn put<S: Isa, A: Real>(isa: S, run: &[A; RUN], k: usize, picked: u32, all: &mut [A; ROOM], end: usize) {
+    lanes(isa, run, k).compress(picked, all.get_mut(end..).unwrap_or(&mut []));
 }
 
 /// Moves the first run of values; what is behind it becomes the first.

@@ -181,7 +181,7 @@ impl<T: Element> Kernel for PointLanes<'_, '_, T> {
                 defect = defect + load_channels(isa, &self.grad_output, 0, points, to);
             }
             if picks && let Some(band) = &mut band {
-                band.pick(kept, &self.rows, self.channels, count);
+                band.pick(isa, kept, &self.rows, self.channels, count);
                 let Some(taken) = band.take(kept, self.channels, ends) else { continue };
                 count = taken;
             }

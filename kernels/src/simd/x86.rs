@@ -75,6 +75,24 @@ impl Avx2 {
     }
 }
 
+/// For each set of lanes, a bit each, the numbers of their words one behind the other, of vectors of eight words and lanes of some.
+const fn compressed<const SETS: usize>(lane: usize) -> [[u8; 8]; SETS] {
+    let mut sets = [[0; 8]; SETS];
+    let mut set = 0;
+    while set < SETS {
+        let (mut word, mut to) = (0, 0);
+        while word < 8 {
+            if set >> (word / lane) & 1 == 1 {
+                sets[set][to] = word as u8;
+                to += 1;
+            }
+            word += 1;
+        }
+        set += 1;
+    }
+    sets
+}
+
 /// Runs a kernel that is compiled with the features of [`Avx2`], to which `isa` is a token.
 #[target_feature(enable = "avx,avx2,f16c")]
 #[inline(never)]

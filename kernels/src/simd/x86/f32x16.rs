@@ -155,6 +155,11 @@ impl Vector<Avx512> for F32x16 {
         mask.mask().into()
     }
     #[inline(always)]
+    fn compress(self, lanes: u32, dst: &mut [Self::Elem]) {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_maskz_compress_ps(lanes as __mmask16, self.0) }).store(dst);
+    }
+    #[inline(always)]
     fn last_eight(self) -> Self {
         // SAFETY: made from a token.
         Self(unsafe { _mm512_castps256_ps512(_mm512_extractf32x8_ps::<1>(self.0)) })

@@ -155,6 +155,11 @@ impl Vector<Avx512> for F64x8 {
         mask.mask().into()
     }
     #[inline(always)]
+    fn compress(self, lanes: u32, dst: &mut [Self::Elem]) {
+        // SAFETY: made from a token.
+        Self(unsafe { _mm512_maskz_compress_pd(lanes as __mmask8, self.0) }).store(dst);
+    }
+    #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {
         transpose::<_, 8>(
             |i, lanes| row(i).store(lanes),

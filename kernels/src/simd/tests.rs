@@ -1,6 +1,7 @@
 //! Every operation at every level.
 
 mod apart;
+mod compress;
 mod conversions;
 mod operations;
 mod pairs;

@@ -1,17 +1,17 @@
 //! Points that each add to one pixel: those of the nearest interpolation, which have no gradient of their own.
 //!
-//! Of a run of points it is first found which pixels they are nearest to. Then what each gives is added, point by point, which
-//! keeps the order of the sums, to one or two planes at a time: two share the numbers of the pixels, and the processor has
-//! something to do where one waits for a pixel that was just written.
+//! Of a run of points it is first found which pixels they are nearest to, and points without one are left out. Then what each gives is
+//! added, point by point, which keeps the order of the sums, to one or two planes at a time: two share the numbers of the pixels, and
+//! the processor has something to do where one waits for a pixel that was just written.
 
 use core::ops::Range;
 
+use super::beyond::{AreBeyond, Beyond};
 use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
 use super::coordinates::{nearest_even, splat};
 use super::corner::number;
 use super::planes::Planes;
-use super::point_lanes::Packed;
-use super::zeroed::{self, Zeroed};
+use super::zeroed::{Zeroed, zero};
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
@@ -21,125 +21,122 @@ const PART: usize = 64;
 /// Parts of a run: more of them, and a plane is returned to less often.
 const PARTS: usize = 8;
 
+/// Most planes that are added to.
+pub(crate) const PLANES: usize = 64;
+
 /// Where some points add.
 #[derive(Clone, Copy, Debug)]
-struct Part<A> {
-    /// The numbers of their pixels; for those that have none, of some pixel.
+struct Part {
+    /// The numbers of the pixels of those that have one, one behind the other, in planes that begin with the first row.
     at: [u32; PART],
-    /// Mask of those that have one.
-    there: [A; PART],
-    /// Whether all do.
-    all: bool,
+    /// How many those are.
+    count: usize,
+    /// Bits of them.
+    there: u64,
 }
 
-impl<A: Real> Part<A> {
-    fn new() -> Self {
-        Self { at: [0; PART], there: [A::default(); PART], all: false }
-    }
+impl Part {
+    const NONE: Self = Self { at: [0; PART], count: 0, there: 0 };
 
-    /// Finds the pixels that points are nearest to, in an image of that height and width. `last` becomes the largest number of each
-    /// lane.
+    /// Finds the pixels that points are nearest to, of those `rows` of an image so wide. `last` becomes the largest number of each lane.
     #[inline(always)]
-    fn find<S: Isa, T: Element<Acc = A>>(
+    fn find<S: Isa, T: Element>(
         &mut self,
         isa: S,
-        axes: &Axes<A>,
-        [height, width]: [usize; 2],
+        axes: &Axes<T::Acc>,
+        (rows, width): (&Range<usize>, usize),
         grid: &Planes<&[T]>,
         points: Range<usize>,
-        last: &mut A::V<S>,
+        last: &mut <T::Acc as Real>::V<S>,
     ) {
-        let zero = splat(isa, A::default());
-        let ([mut x, mut y], mut beyond) = ([[A::default(); PART]; 2], zero);
+        let [mut x, mut y, mut numbers] = [[T::Acc::default(); PART]; 3];
         load_pairs(isa, grid, points.start, points.len(), [&mut x, &mut y]);
-        axes.place(isa, PART, [&mut x, &mut y], [&mut [A::default(); PART], &mut [A::default(); PART]]);
-        for k in (0..PART).step_by(lanes_of::<S, A>()) {
-            let (x, y) = (nearest_even::<S, A>(isa, lanes(isa, &x, k)), nearest_even::<S, A>(isa, lanes(isa, &y, k)));
-            let (in_width, in_height) = (within::<S, A>(isa, x, width), within::<S, A>(isa, y, height));
-            let at = number::<S, A>(isa, in_height.and(y), in_width.and(x), width);
-            at.store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
+        axes.place(isa, PART, [&mut x, &mut y], [&mut [T::Acc::default(); PART], &mut [T::Acc::default(); PART]]);
+        let first = splat(isa, T::Acc::from_usize(rows.start));
+        self.there = 0;
+        for k in (0..PART).step_by(lanes_of::<S, T::Acc>()) {
+            let x = nearest_even::<S, T::Acc>(isa, lanes(isa, &x, k));
+            let y = nearest_even::<S, T::Acc>(isa, lanes(isa, &y, k)) - first;
+            let (in_width, in_rows) = (within::<S, T::Acc>(isa, x, width), within::<S, T::Acc>(isa, y, rows.len()));
+            let at = number::<S, T::Acc>(isa, in_rows.and(y), in_width.and(x), width);
+            put::<S, _, _>(at, &mut numbers, k);
             *last = Vector::select(last.lt(at), at, *last);
-            let there = in_width.and(in_height);
-            put::<S, _, _>(there, &mut self.there, k);
-            beyond = beyond.or(Vector::select(there, zero, zero.eq(zero)));
+            self.there |= u64::from(Vector::bits(in_width.and(in_rows))) << k;
         }
-        self.all = !Vector::any(beyond);
+        let all = !u64::MAX.checked_shl(points.len() as u32).unwrap_or(0);
+        self.there &= all;
+        self.count = self.there.count_ones() as usize;
+        if self.there != all {
+            self.pick(isa, &mut numbers);
+        }
+        for k in (0..PART).step_by(lanes_of::<S, T::Acc>()) {
+            lanes(isa, &numbers, k).store_indices(self.at.get_mut(k..).unwrap_or(&mut []));
+        }
     }
 
-    /// Makes what points without a pixel give +0, which changes no sum, because one that starts at +0 never becomes -0.
+    /// Puts what those that have a pixel give one behind the other.
     #[inline(always)]
-    fn clear_absent<S: Isa>(&self, isa: S, terms: &mut [A; PART]) {
-        if self.all {
-            return;
-        }
+    fn pick<S: Isa, A: Real>(&self, isa: S, terms: &mut [A; PART]) {
+        let mut to = 0_usize;
         for k in (0..PART).step_by(lanes_of::<S, A>()) {
-            put::<S, _, _>(lanes(isa, &self.there, k).and(lanes(isa, terms, k)), terms, k);
+            let there = (self.there >> k) as u32 & 1_u32.wrapping_shl(lanes_of::<S, A>() as u32).wrapping_sub(1);
+            // Not behind where they were, so that none is overwritten before it is read.
+            lanes(isa, terms, k).compress(there, terms.get_mut(to..).unwrap_or(&mut []));
+            to = to.wrapping_add(there.count_ones() as usize);
         }
     }
 }
 
-/// Some planes of an image's `input_grad`.
+/// Some rows of some planes of an image's `input_grad`.
 #[derive(Debug)]
-pub(crate) struct Nearest<'a, 'b, T: Element> {
+pub(crate) struct Nearest<'a, 'b, 'c, T: Element> {
     pub(crate) axes: Axes<T::Acc>,
-    /// Rows and columns of the image.
-    pub(crate) size: [usize; 2],
+    /// Columns of the image.
+    pub(crate) width: usize,
+    /// The rows of the planes that are there.
+    pub(crate) rows: Range<usize>,
+    /// What points need not be looked at.
+    pub(crate) beyond: Option<Beyond<T::Acc>>,
     pub(crate) points: usize,
     pub(crate) grid: Planes<&'a [T]>,
     pub(crate) grad_output: Planes<&'a [T]>,
-    /// The planes `added` of the gradient, to be written.
-    pub(crate) input_grad: Packed<&'b mut [T::Acc]>,
-    pub(crate) added: Range<usize>,
+    /// The planes of the gradient from channel `first` on, to be written.
+    pub(crate) input_grad: &'b mut [&'c mut [T::Acc]],
+    pub(crate) first: usize,
 }
 
-impl<T: Element> Kernel for Nearest<'_, '_, T> {
+impl<T: Element> Kernel for Nearest<'_, '_, '_, T> {
     /// Whether all that was added is finite: no sum of such terms is a NaN.
     type Output = bool;
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) -> bool {
-        let Self { axes, size, points, grid, grad_output, mut input_grad, added } = self;
-        let pixels = size[0].wrapping_mul(size[1]);
-        let mut zeroed = Zeroed::default();
-        let zero = splat(isa, T::Acc::default());
-        let (mut found, mut defect) = ([Part::new(); PARTS], zero);
+        let Self { axes, width, rows, beyond, points, grid, grad_output, input_grad, first: channel } = self;
+        let (pixels, mut zeroed) = (rows.len().wrapping_mul(width), Zeroed::default());
+        let zeros = splat(isa, T::Acc::default());
+        let (mut found, mut defect) = ([Part::NONE; PARTS], zeros);
         let mut terms = [[T::Acc::default(); PART]; 2];
         for first in (0..points).step_by(PART * PARTS) {
             let run = first..points.min(first.wrapping_add(PART * PARTS));
-            let mut last = zero;
+            let mut last = zeros;
             for (part, points) in found.iter_mut().zip(parts(&run)) {
-                part.find(isa, &axes, size, &grid, points, &mut last);
+                part.count = 0;
+                let is_beyond = |beyond| AreBeyond { beyond, grid: &grid, points: points.clone() }.run(isa);
+                if !beyond.is_some_and(is_beyond) {
+                    part.find(isa, &axes, (&rows, width), &grid, points, &mut last);
+                }
             }
-            let new = zeroed.reach::<S, T::Acc>(isa, pixels, last, 1);
-            if !new.is_empty() {
-                input_grad.zero(added.len(), new);
-            }
-            let mut rest = &mut *input_grad.data;
-            let mut next = || {
-                let all = core::mem::take(&mut rest);
-                let (plane, others) = all.split_at_mut_checked(input_grad.channel.min(all.len())).unwrap_or_default();
-                rest = others;
-                plane.get_mut(..pixels).unwrap_or(&mut [])
-            };
-            for c in added.clone().step_by(2) {
-                if c.wrapping_add(1) < added.end {
-                    defect = defect + add(isa, &grad_output, c, &run, &found, [next(), next()], &mut terms);
-                } else if let Some(one) = terms.first_chunk_mut() {
-                    defect = defect + add(isa, &grad_output, c, &run, &found, [next()], one);
+            zero(input_grad, zeroed.reach::<S, T::Acc>(isa, pixels, last, 1));
+            for (c, planes) in (channel..).step_by(2).zip(input_grad.chunks_mut(2)) {
+                if let [a, b] = planes {
+                    defect = defect + add(isa, &grad_output, c, &run, &found, [a, b], &mut terms);
+                } else if let ([one], Some(terms)) = (planes, terms.first_chunk_mut()) {
+                    defect = defect + add(isa, &grad_output, c, &run, &found, [one], terms);
                 }
             }
         }
-        input_grad.zero(added.len(), zeroed.rest(pixels));
-        !Vector::any(Vector::select(defect.eq(zero), zero, zero.eq(zero)))
-    }
-}
-
-impl<A: Real> Packed<&mut [A]> {
-    /// Makes a run of pixels of so many planes zeros.
-    fn zero(&mut self, count: usize, run: Range<usize>) {
-        for plane in self.data.chunks_mut(self.channel.max(1)).take(count) {
-            zeroed::zero(&mut [plane], run.clone());
-        }
+        zero(input_grad, zeroed.rest(pixels));
+        !Vector::any(Vector::select(defect.eq(zeros), zeros, zeros.eq(zeros)))
     }
 }
 
@@ -163,12 +160,12 @@ fn add<S: Isa, T: Element, const C: usize>(
     grad_output: &Planes<&[T]>,
     c: usize,
     run: &Range<usize>,
-    found: &[Part<T::Acc>; PARTS],
+    found: &[Part; PARTS],
     mut planes: [&mut [T::Acc]; C],
     terms: &mut [[T::Acc; PART]; C],
 ) -> <T::Acc as Real>::V<S> {
     let mut defect = splat(isa, T::Acc::default());
-    for (part, points) in found.iter().zip(parts(run)) {
+    for (part, points) in found.iter().zip(parts(run)).filter(|(part, _)| part.count > 0) {
         if !T::IS_HALF && grad_output.channel != 1 {
             // What the processor does not ask for by itself, as each plane begins anew.
             let (from, count) = grad_output.run(&points, PART);
@@ -178,10 +175,12 @@ fn add<S: Isa, T: Element, const C: usize>(
             }
         }
         defect = defect + load_channels(isa, grad_output, c, points.clone(), terms);
-        for terms in &mut *terms {
-            part.clear_absent(isa, terms);
+        let count = part.count.min(PART);
+        if count < points.len() {
+            for terms in &mut *terms {
+                part.pick(isa, terms);
+            }
         }
-        let count = points.len().min(PART);
         let at = part.at.get(..count).unwrap_or(&[]);
         match (planes.as_mut_slice(), terms.each_ref().map(|terms| terms.get(..count).unwrap_or(&[])).as_slice()) {
             ([plane], [terms]) => {

@@ -76,9 +76,9 @@ pub(crate) struct Packed<D> {
 
 impl<'a, A> Packed<&'a mut [A]> {
     /// So many planes, each of so many pixels.
-    pub(super) fn split(self, count: usize, pixels: usize) -> [&'a mut [A]; CHANNELS] {
+    pub(super) fn split<const N: usize>(self, count: usize, pixels: usize) -> [&'a mut [A]; N] {
         let mut rest = self.data;
-        let mut planes = [(); CHANNELS].map(|()| &mut [][..]);
+        let mut planes = [(); N].map(|()| &mut [][..]);
         for plane in planes.iter_mut().take(count) {
             let all = core::mem::take(&mut rest);
             let (first, behind) = all.split_at_mut_checked(self.channel.min(all.len())).unwrap_or_default();

@@ -2,11 +2,13 @@
 
 use core::ops::Range;
 
+use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
+
 use super::anywhere::lie_anywhere;
 use super::band::Band;
 use super::beyond::Beyond;
 use super::grid_grad::GridGrad;
-use super::nearest::Nearest;
+use super::nearest::{Nearest, PLANES};
 use super::planes::Canonical;
 use super::point_lanes::{CHANNELS, Kept, Packed, PointLanes};
 use super::share::{Share, by_image, cast, cast_mut, grid_planes, planes, sum_up};
@@ -59,15 +61,20 @@ impl<T: Stored> Share<'_, T> {
         let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let staged = plan.stages_bands();
-        let sums = if staged {
+        let mut sums = if staged {
             Packed { data: cast_mut(&mut *self.write), channel: pixels }.split(p.c, pixels)
         } else {
             let mut runs = self.input_grad.iter_mut();
             core::array::from_fn(|_| runs.next().and_then(|run| T::as_sums(run)).unwrap_or_default())
         };
         let added = Added { channels: 0..p.c, rows: rows.clone() };
-        let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
-        let finite = add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band));
+        let finite = if p.interpolation == Interpolation::Nearest {
+            grid_grad.out.fill(2, own, T::narrow(T::Acc::default()));
+            add_nearest(sources, n, sums.get_mut(..p.c).unwrap_or_default(), 0, rows.clone())
+        } else {
+            let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
+            add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band))
+        };
         if !finite && !staged {
             for (c, run) in self.input_grad.iter_mut().enumerate().take(p.c) {
                 let first = self.first[0].wrapping_add(c.wrapping_mul(p.input_grad_strides[1]));
@@ -129,16 +136,8 @@ impl<T: Stored> Share<'_, T> {
             let added = c..channels.end.min(c.wrapping_add(most));
             let planes = planes(plan, input_grad[0], first[0], n, c);
             sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {
-                let image = Nearest {
-                    axes: sources.axes(),
-                    size: [p.hi, p.wi],
-                    points: plan.points(),
-                    grid: sources.grid(n),
-                    grad_output: sources.grad_output(n, 0),
-                    input_grad,
-                    added,
-                };
-                dispatch_points(sources.level, image)
+                let mut planes: [_; PLANES] = input_grad.split(added.len(), plan.pixels());
+                add_nearest(*sources, n, planes.get_mut(..added.len()).unwrap_or_default(), c, 0..p.hi)
             });
         }
     }
@@ -149,6 +148,30 @@ fn in_place<T: Stored>(sources: Sources<'_, T>, n: usize) -> Packed<&[T::Acc]> {
     let planes = sources.input(n, 0);
     let data = planes.data.get(planes.base..).filter(|_| sources.plan.reads_input()).and_then(T::as_acc);
     Packed { data: data.unwrap_or(&[]), channel: planes.channel }
+}
+
+/// Adds up all points of an image that are nearest to a pixel of some rows, in planes of them from channel `first` on. Gives whether all
+/// terms were finite.
+fn add_nearest<T: Stored>(
+    sources: Sources<'_, T>,
+    n: usize,
+    input_grad: &mut [&mut [T::Acc]],
+    first: usize,
+    rows: Range<usize>,
+) -> bool {
+    let (plan, p) = (sources.plan, sources.plan.problem());
+    let image = Nearest {
+        axes: sources.axes(),
+        width: p.wi,
+        beyond: Beyond::new(p, &rows),
+        rows,
+        points: plan.points(),
+        grid: sources.grid(n),
+        grad_output: sources.grad_output(n, 0),
+        input_grad,
+        first,
+    };
+    dispatch_points(sources.level, image)
 }
 
 /// Adds up all points of an image, and makes the gradients of its `own` ones. Gives whether all terms were finite.

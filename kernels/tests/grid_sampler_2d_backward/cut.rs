@@ -48,11 +48,12 @@ fn images_left_over() {
 /// An image upside down: no point of a share adds to the share's own band, and all have gradients.
 #[test]
 fn points_far_from_their_band() {
-    let (bilinear, bicubic) = (Interpolation::Bilinear, Interpolation::Bicubic);
+    let [nearest, bilinear, bicubic] = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Bicubic];
     for (c, interpolation, route) in [
         (5, bilinear, Route::Bands),
         (5, bicubic, Route::Bands),
         (1, bilinear, Route::PointBands),
+        (2, nearest, Route::PointBands),
         (3, bilinear, Route::PointBands),
     ] {
         let spec = GridSampler { n: 1, c, hi: 64, wi: 9, ho: 64, wo: 16, interpolation, ..Default::default() };

@@ -3,8 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::{Plan, Route, VECTOR_ROUTES, Work, ceil_div, split};
-use crate::grid_sampler_2d_backward::Interpolation;
+use super::{Plan, Route, Runs, VECTOR_ROUTES, Work, ceil_div, split};
 use crate::plan::shares::at_least_1;
 
 /// Rows that make a band worth the points that it looks at in vain.
@@ -109,10 +108,9 @@ impl Plan {
         if self.problem.want_input_grad { ceil_div(self.problem.c, LANES) / 2 } else { 0 }
     }
 
-    /// Whether bands of rows suit points side by side: those of the nearest interpolation are found too soon for it to matter that
-    /// each share finds all of them.
+    /// Whether bands of rows suit points side by side, of few channels: those of many, of the nearest interpolation, are cut as evenly.
     fn adds_in_bands(&self) -> bool {
-        self.problem.want_input_grad && self.problem.interpolation == Interpolation::Bilinear
+        self.problem.want_input_grad && self.problem.c <= Runs::MOST
     }
 
     /// Whether bands are summed up apart from `input_grad`, where a channel's rows of one do not lie side by side.

@@ -209,8 +209,7 @@ pub fn stage_share(
 }
 
 /// Computes one share of a phase, for callers with threads of their own. Inputs are whole tensors, or their copies where the plan
-/// has [them](Plan::stagings). All shares of a phase must be complete before
-/// the next phase begins.
+/// has [them](Plan::stagings). All shares of a phase must be complete before the next phase begins.
 ///
 /// # Errors
 /// A buffer of the wrong dtype or too short, or memory that is not aligned.

@@ -64,8 +64,9 @@ impl<T: Stored> Share<'_, T> {
         let mut sums = if staged {
             Packed { data: cast_mut(&mut *self.write), channel: pixels }.split(p.c, pixels)
         } else {
-            let mut runs = self.input_grad.iter_mut();
-            core::array::from_fn(|_| runs.next().and_then(|run| T::as_sums(run)).unwrap_or_default())
+            // Of longer ones no more: what lies behind is no sum, and not even +0 is added to it.
+            let mut runs = self.input_grad.iter_mut().take(p.c).map(|run| T::as_sums(run)?.get_mut(..pixels));
+            core::array::from_fn(|_| runs.next().flatten().unwrap_or_default())
         };
         let added = Added { channels: 0..p.c, rows: rows.clone() };
         let finite = if p.interpolation == Interpolation::Nearest {

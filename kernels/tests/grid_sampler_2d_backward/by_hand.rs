@@ -1,11 +1,13 @@
 //! Shares and tiles that a caller runs one by one, on memory of their own.
 
-use ubtile_kernels::grid_sampler_2d_backward::{Outputs, ShareMemory, TileBoxes, run_share, run_tile};
+use std::ops::Range;
+
+use ubtile_kernels::grid_sampler_2d_backward::{Outputs, ShareMemory, ShareOutputs, TileBoxes, run_share, run_tile};
 use ubtile_kernels::{Level, RunError};
 use ubtile_testkit::problems::{GridSampler, Layout, POISON};
 use ubtile_testkit::reference::grid_sampler_2d_backward::Inputs as Tensors;
 use ubtile_testkit::{Coordinates, Data, Fill, Rng};
-use ubtile_tiling::grid_sampler_2d_backward::{Plan, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, plan};
 use ubtile_tiling::{PlanOptions, TargetSpec, TensorDesc};
 
 use super::common::{values, values_mut};
@@ -55,6 +57,43 @@ fn shares_on_their_own() {
                     }
                 }
                 check_outputs(&spec, &got, &want, &format!("shares of {plan:?}"));
+            }
+        }
+    }
+}
+
+/// Slices that go on behind what is a share's own.
+#[test]
+fn shares_write_no_more_than_their_own() {
+    /// More than a share has of a channel.
+    const MORE: usize = 500;
+    let rng = &mut Rng::new(8);
+    for (c, interpolation) in (1..=4).flat_map(|c| [Interpolation::Bilinear, Interpolation::Nearest].map(|i| (c, i))) {
+        let spec = GridSampler { n: 1, c, hi: 32, wi: 9, ho: 16, wo: 13, interpolation, ..Default::default() };
+        let (problem, tensors, [want, _]) = sample(&spec, Fill::Uniform, Coordinates::Smooth, rng);
+        let plan = plan(&problem, &TargetSpec::host(2), &PlanOptions::default()).unwrap();
+        assert_eq!((plan.route(), plan.workspace_bytes(), plan.phases().count()), (Route::PointBands, 0, 1));
+        for level in Level::available() {
+            for share in 0..2 {
+                let range = plan.share_range(0, share);
+                assert_eq!(range.input_grad.iter().count(), c);
+                let long = |elements: Range<usize>| vec![7.0_f32; elements.len() + MORE];
+                let mut runs = [0, 1, 2, 3].map(|i| long(range.input_grad.get(i)));
+                let grid_grad = &mut long(range.grid_grad.clone());
+                let outputs = ShareOutputs {
+                    input_grad: runs.each_mut().map(|run| run.as_mut_slice().into()),
+                    grid_grad: grid_grad.as_mut_slice().into(),
+                };
+                let memory = ShareMemory { scratch: &mut [], write: &mut [], read: &[] };
+                run_share(&plan, level, 0, share, inputs(&tensors), outputs, memory).unwrap();
+                assert_eq!(grid_grad[range.grid_grad.len()..], [7.0; MORE], "{level} {share}");
+                for (run, got) in runs.iter().enumerate() {
+                    let own = range.input_grad.get(run);
+                    assert_eq!(got[own.len()..], [7.0; MORE], "{level} {share}: run {run}");
+                    for (element, got) in own.zip(got) {
+                        assert_eq!(u64::from(got.to_bits()), want.bits(element), "{level} {share}: {element}");
+                    }
+                }
             }
         }
     }

@@ -44,7 +44,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, 
 use ubtile_tiling::{Dtype, Operator, Staging, Tensor};
 
 use self::handout::Handout;
-use self::share::Share;
+use self::share::{Share, one_run};
 use self::sources::Sources;
 use self::stored::Stored;
 use self::tile::OneTile;
@@ -332,12 +332,10 @@ fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outp
         Route::Images if plan.block_dim() == 1 => Work::Images { images },
         _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
     };
-    let mut input_grad = core::array::from_fn(|_| &mut [][..]);
-    input_grad[0] = T::write(outputs.input_grad);
     T::run(Share {
         sources: sources::<T>(plan, level, &inputs),
         work,
-        input_grad,
+        input_grad: one_run(T::write(outputs.input_grad)),
         grid_grad: T::write(outputs.grid_grad),
         first: [0; 2],
         scratch: workspace.get_mut(..plan.scratch().bytes()).unwrap_or(&mut []),

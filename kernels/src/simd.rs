@@ -13,42 +13,19 @@ use half::{bf16, f16};
 use crate::level::Kernel;
 
 pub(crate) mod baseline;
+mod cache;
+mod real;
 pub(crate) mod scalar;
 #[cfg(test)]
 mod tests;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 
-/// Bytes of a tensor that a processor's last cache holds beside others. To ask for a smaller one ahead costs more than it gains.
-pub(crate) const CACHED: usize = 14 << 20;
+pub(crate) use self::cache::{CACHED, Cache, line_of, prefetch_run};
+pub(crate) use self::real::Real;
 
 /// Lanes of the target's widest vector.
 pub(crate) const MOST_LANES: usize = if cfg!(all(target_arch = "x86_64", target_feature = "sse2")) { 16 } else { 4 };
-
-/// Elements of a line of a cache.
-#[inline(always)]
-pub(crate) fn line_of<T>() -> usize {
-    64 / size_of::<T>().max(1)
-}
-
-/// A cache that lines are asked for to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cache {
-    /// For what is needed soon.
-    Level1,
-    /// For what a level-1 cache would drop before it is needed, as [`Isa::level2`] says.
-    Level2,
-}
-
-/// Asks for the lines of `count` elements from `data[from]` on.
-#[inline(always)]
-pub(crate) fn prefetch_run<S: Isa, T>(isa: S, to: Cache, data: &[T], from: usize, count: usize) {
-    let mut at = 0usize;
-    while at < count {
-        isa.prefetch(to, data, from.wrapping_add(at));
-        at = at.wrapping_add(line_of::<T>());
-    }
-}
 
 /// A token of an instruction set.
 pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
@@ -344,83 +321,10 @@ fn some_squares<S: Isa, V: Vector<S>>(isa: S, data: &[V::Elem], at: &[u32], belo
     [[V::load(isa, &a), V::load(isa, &b)], [V::load(isa, &c), V::load(isa, &d)]]
 }
 
-/// A type that sums are made in: f32 or f64.
-pub(crate) trait Real:
-    Copy
-    + Debug
-    + Default
-    + PartialOrd
-    + Send
-    + Sync
-    + bytemuck::Pod
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + core::ops::Neg<Output = Self>
-{
-    /// Its vector at a level.
-    type V<S: Isa>: Vector<S, Elem = Self>;
-    /// The canonical quiet NaN, sign 0.
-    const NAN: Self;
-    /// 1.
-    const ONE: Self;
-    /// 1/2.
-    const HALF: Self;
-    /// The nearest value.
-    fn from_usize(n: usize) -> Self;
-    /// Towards zero, saturating; 0 for NaN.
-    fn to_isize(self) -> isize;
-    /// Towards zero, saturating; 0 for NaN.
-    fn to_index(self) -> u32;
-    /// The canonical NaN for every NaN.
-    fn canonical(self) -> Self;
-}
-
-impl Real for f32 {
-    type V<S: Isa> = S::F32;
-    const NAN: Self = Self::from_bits(0x7fc0_0000);
-    const ONE: Self = 1.0;
-    const HALF: Self = 0.5;
-    #[inline(always)]
-    fn from_usize(n: usize) -> Self {
-        n as Self
-    }
-    #[inline(always)]
-    fn to_isize(self) -> isize {
-        self as isize
-    }
-    #[inline(always)]
-    fn to_index(self) -> u32 {
-        self as u32
-    }
-    #[inline(always)]
-    fn canonical(self) -> Self {
-        if self.is_nan() { <Self as Real>::NAN } else { self }
-    }
-}
-
-impl Real for f64 {
-    type V<S: Isa> = S::F64;
-    const NAN: Self = Self::from_bits(0x7ff8_0000_0000_0000);
-    const ONE: Self = 1.0;
-    const HALF: Self = 0.5;
-    #[inline(always)]
-    fn from_usize(n: usize) -> Self {
-        n as Self
-    }
-    #[inline(always)]
-    fn to_isize(self) -> isize {
-        self as isize
-    }
-    #[inline(always)]
-    fn to_index(self) -> u32 {
-        self as u32
-    }
-    #[inline(always)]
-    fn canonical(self) -> Self {
-        if self.is_nan() { <Self as Real>::NAN } else { self }
-    }
+/// Bits of the first lanes, as many as there are elements; all of 32 where there are more.
+#[inline(always)]
+pub(crate) fn first_lanes(elements: usize) -> u32 {
+    !u32::MAX.checked_shl(elements as u32).unwrap_or(0)
 }
 
 /// Reads up to `N` elements; zeros (all bits) where `src` ends.

@@ -8,7 +8,7 @@ use super::beyond::Beyond;
 use super::cells::{lanes, lanes_of};
 use super::coordinates::splat;
 use super::point_lanes::{CHANNELS, Kept, RUN};
-use crate::simd::{Isa, Real, Vector};
+use crate::simd::{Isa, Real, Vector, first_lanes};
 
 /// Points that wait until there is a run of them: less than a run, and those of one run more.
 const ROOM: usize = 2 * RUN;
@@ -39,8 +39,7 @@ impl<A: Real> Band<A> {
         for k in (0..count).step_by(lanes_of::<S, A>()) {
             let at = lanes(isa, &y.at, k);
             // Behind the last point lies anything.
-            let points = !u32::MAX.checked_shl(count.wrapping_sub(k) as u32).unwrap_or(0);
-            let picked = Vector::bits(first.le(at).and(at.lt(end))) & points;
+            let picked = Vector::bits(first.le(at).and(at.lt(end))) & first_lanes(count.wrapping_sub(k));
             let to = self.count;
             put(isa, &x.at, k, picked, &mut self.x, to);
             put(isa, &y.at, k, picked, &mut self.y, to);

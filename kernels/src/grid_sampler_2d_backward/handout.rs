@@ -2,7 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::Runs;
 
-use super::share::RUNS;
+use super::share::{RUNS, one_run};
 use crate::parallel::Front;
 
 /// What no share has yet.
@@ -24,8 +24,7 @@ impl<'a, T> Handout<'a, T> {
     pub(crate) fn take(&mut self, runs: &Runs) -> [&'a mut [T]; RUNS] {
         let first = runs.get(0);
         if runs.get(1).is_empty() {
-            let mut first = [self.rest.take(first)].into_iter();
-            return core::array::from_fn(|_| first.next().unwrap_or_default());
+            return one_run(self.rest.take(first));
         }
         if first.start >= self.end {
             self.end = first.start.wrapping_add(self.pixels);

@@ -14,7 +14,7 @@ use super::planes::Planes;
 use super::zeroed::{Zeroed, zero};
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{Cache, Isa, Real, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, Real, Vector, first_lanes, prefetch_run};
 
 /// Points whose values are loaded together; a whole number of vectors at every level.
 const PART: usize = 64;
@@ -79,7 +79,7 @@ impl Part {
     fn pick<S: Isa, A: Real>(&self, isa: S, terms: &mut [A; PART]) {
         let mut to = 0_usize;
         for k in (0..PART).step_by(lanes_of::<S, A>()) {
-            let there = (self.there >> k) as u32 & 1_u32.wrapping_shl(lanes_of::<S, A>() as u32).wrapping_sub(1);
+            let there = (self.there >> k) as u32 & first_lanes(lanes_of::<S, A>());
             // Not behind where they were, so that none is overwritten before it is read.
             lanes(isa, terms, k).compress(there, terms.get_mut(to..).unwrap_or(&mut []));
             to = to.wrapping_add(there.count_ones() as usize);

@@ -24,6 +24,13 @@ const MANY: usize = 32;
 /// Most runs of `input_grad`: more than one have only bands.
 pub(crate) const RUNS: usize = if CHANNELS_LAST { Runs::MOST } else { 1 };
 
+/// One run alone.
+pub(crate) fn one_run<T>(run: &mut [T]) -> [&mut [T]; RUNS] {
+    let mut runs = core::array::from_fn(|_| &mut [][..]);
+    runs[0] = run;
+    runs
+}
+
 /// A share and its memory.
 #[derive(Debug)]
 pub(crate) struct Share<'a, T> {
@@ -260,7 +267,7 @@ impl<T: Stored> Share<'_, T> {
         }
     }
 
-    fn input_grad(&mut self, n: usize, c: usize) -> Planes<&mut [T]> {
+    pub(super) fn input_grad(&mut self, n: usize, c: usize) -> Planes<&mut [T]> {
         planes(self.sources.plan, self.input_grad[0], self.first[0], n, c)
     }
 

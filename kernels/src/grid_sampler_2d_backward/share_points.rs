@@ -68,20 +68,20 @@ impl<T: Stored> Share<'_, T> {
             let mut runs = self.input_grad.iter_mut().take(p.c).map(|run| T::as_sums(run)?.get_mut(..pixels));
             core::array::from_fn(|_| runs.next().flatten().unwrap_or_default())
         };
-        let added = Added { channels: 0..p.c, rows: rows.clone() };
         let finite = if p.interpolation == Interpolation::Nearest {
             grid_grad.out.fill(2, own, T::narrow(T::Acc::default()));
             add_nearest(sources, n, sums.get_mut(..p.c).unwrap_or_default(), 0, rows.clone())
         } else {
+            let added = Added { channels: 0..p.c, rows: rows.clone() };
             let (kept, band) = (&mut Kept::new(), &mut Band::new(Beyond::new(p, &rows)));
             add(sources, n, input, sums, &added, own, &mut grid_grad, kept, Some(band))
         };
         if !finite && !staged {
+            let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
             for (c, run) in self.input_grad.iter_mut().enumerate().take(p.c) {
                 let first = self.first[0].wrapping_add(c.wrapping_mul(p.input_grad_strides[1]));
                 let planes = planes(plan, run, first, n, c);
-                let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
-                dispatch(level, Canonical { planes, channels: 1, positions });
+                dispatch(level, Canonical { planes, channels: 1, positions: positions.clone() });
             }
         }
     }
@@ -116,7 +116,7 @@ impl<T: Stored> Share<'_, T> {
                 let first = above.wrapping_add(before).wrapping_mul(p.wi);
                 let positions = run.start.wrapping_mul(p.wi)..run.end.wrapping_mul(p.wi);
                 let packed = all.get(first..first.wrapping_add(positions.len())).unwrap_or(&[]);
-                let planes = planes(plan, self.input_grad[0], self.first[0], n, c);
+                let planes = self.input_grad(n, c);
                 dispatch(level, Unpack { packed, channels: 1, positions, planes });
             }
         }
@@ -132,7 +132,7 @@ impl<T: Stored> Share<'_, T> {
             return;
         }
         let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
-        let most = plan.planes_at_once().max(1);
+        let most = plan.planes_at_once().clamp(1, PLANES);
         for c in channels.clone().step_by(most) {
             let added = c..channels.end.min(c.wrapping_add(most));
             let planes = planes(plan, input_grad[0], first[0], n, c);

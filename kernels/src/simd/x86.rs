@@ -93,6 +93,13 @@ const fn compressed<const SETS: usize>(lane: usize) -> [[u8; 8]; SETS] {
     sets
 }
 
+/// The words of a vector with these numbers.
+#[inline(always)]
+fn pick_words(v: __m256, numbers: &[u8; 8]) -> __m256 {
+    // SAFETY: called with a vector in hand; eight bytes are read, and there are eight.
+    unsafe { _mm256_permutevar8x32_ps(v, _mm256_cvtepu8_epi32(_mm_loadl_epi64(numbers.as_ptr().cast()))) }
+}
+
 /// Runs a kernel that is compiled with the features of [`Avx2`], to which `isa` is a token.
 #[target_feature(enable = "avx,avx2,f16c")]
 #[inline(never)]

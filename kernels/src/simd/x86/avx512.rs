@@ -8,7 +8,7 @@ use super::f32x16::F32x16;
 use super::f64x8::F64x8;
 use super::{Avx2, Avx2Quad, has};
 use crate::level::Kernel;
-use crate::simd::{Cache, Isa};
+use crate::simd::{Cache, Isa, first_lanes};
 
 /// Proof that AVX-512 F, BW, DQ and VL can be used, and what [`Avx2`] proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,12 +65,6 @@ pub(super) fn transpose<T: Copy + Default, const N: usize>(
     for (j, lanes) in columns.iter().enumerate() {
         column(j, lanes);
     }
-}
-
-/// A mask of the first lanes, as many as there are elements; all of 32 where there are more.
-#[inline(always)]
-pub(super) fn first_lanes(elements: usize) -> u32 {
-    !u32::MAX.checked_shl(elements as u32).unwrap_or(0)
 }
 
 /// Sixteen elements of two bytes; zeros where `src` ends.

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::{Avx2, all_apart, compressed, read_each};
+use super::{Avx2, all_apart, compressed, pick_words, read_each};
 use crate::simd::{Vector, apart, put, some_squares};
 
 /// Eight f32. One in hand was made from an [`Avx2`].
@@ -123,13 +123,7 @@ impl Vector<Avx2> for F32x8 {
     #[inline(always)]
     fn compress(self, lanes: u32, dst: &mut [Self::Elem]) {
         const WORDS: [[u8; 8]; 256] = compressed(1);
-        let words = &WORDS[lanes as usize % WORDS.len()];
-        // SAFETY: made from a token; eight bytes are read, and there are eight.
-        let compressed = unsafe {
-            let words = _mm256_cvtepu8_epi32(_mm_loadl_epi64(words.as_ptr().cast()));
-            Self(_mm256_permutevar8x32_ps(self.0, words))
-        };
-        compressed.store(dst);
+        Self(pick_words(self.0, &WORDS[lanes as usize % WORDS.len()])).store(dst);
     }
     #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {

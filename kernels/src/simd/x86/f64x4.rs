@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
-use super::{Avx2, all_apart, compressed, read_each};
+use super::{Avx2, all_apart, compressed, pick_words, read_each};
 use crate::simd::{Vector, apart, put, some_squares};
 
 /// Four f64. One in hand was made from an [`Avx2`].
@@ -122,13 +122,11 @@ impl Vector<Avx2> for F64x4 {
     #[inline(always)]
     fn compress(self, lanes: u32, dst: &mut [Self::Elem]) {
         const WORDS: [[u8; 8]; 16] = compressed(2);
-        let words = &WORDS[lanes as usize % WORDS.len()];
-        // SAFETY: made from a token; eight bytes are read, and there are eight.
-        let compressed = unsafe {
-            let words = _mm256_cvtepu8_epi32(_mm_loadl_epi64(words.as_ptr().cast()));
-            Self(_mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(self.0), words)))
-        };
-        compressed.store(dst);
+        // SAFETY: made from a token.
+        let words = unsafe { _mm256_castpd_ps(self.0) };
+        let compressed = pick_words(words, &WORDS[lanes as usize % WORDS.len()]);
+        // SAFETY: as above.
+        Self(unsafe { _mm256_castps_pd(compressed) }).store(dst);
     }
     #[inline(always)]
     fn transpose(mut row: impl FnMut(usize) -> Self, mut column: impl FnMut(usize, Self)) {

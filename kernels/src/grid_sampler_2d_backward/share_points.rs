@@ -132,8 +132,8 @@ impl<T: Stored> Share<'_, T> {
             return;
         }
         let staged = cast_mut(scratch.get_mut(plan.scratch().input_grad).unwrap_or(&mut []));
-        let most = plan.planes_at_once().clamp(1, PLANES);
-        for c in channels.clone().step_by(most) {
+        let most = plan.planes_at_once().min(PLANES);
+        for c in channels.clone().step_by(most.max(1)) {
             let added = c..channels.end.min(c.wrapping_add(most));
             let planes = planes(plan, input_grad[0], first[0], n, c);
             sum_up(*sources, planes, added.len(), &mut *staged, |input_grad| {

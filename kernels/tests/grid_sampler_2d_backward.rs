@@ -206,6 +206,39 @@ fn points_anywhere_in_a_large_image() {
     }
 }
 
+/// Images of four channels, of F64 of three: one whose points lie as the pixels do, which is not staged, and one whose points lie anywhere.
+#[test]
+fn images_with_points_in_order_and_anywhere() {
+    let rng = &mut Rng::new(41);
+    for (i, (dtype, [c, hi, wi])) in [
+        (Dtype::F32, [4, 131, 253]),
+        (Dtype::F64, [4, 17, 23]),
+        (Dtype::F64, [3, 600, 601]),
+        (Dtype::F16, [4, 131, 253]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for output_mask in [[true, true], [true, false], [false, true]] {
+            let spec = GridSampler { dtype, n: 2, c, hi, wi, ho: 39 + i, wo: 37, output_mask, ..Default::default() };
+            let (problem, tensors, _) = sample(&spec, Fill::Specials, Coordinates::Smooth, rng);
+            let (_, anywhere, _) = sample(&spec, Fill::Specials, Coordinates::Random, rng);
+            let [smooth, anywhere] = [&tensors.grid, &anywhere.grid].map(Data::numbers);
+            let grid = Data::from_fn(spec.desc().grid, |at| [&smooth, &anywhere][at / (smooth.len() / 2)][at]);
+            let tensors = Tensors { grid, ..tensors };
+            let want = law(&problem, &tensors);
+            for cores in [1, 2] {
+                let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+                assert_eq!(plan.route(), Route::Images, "{plan:?}");
+                assert_eq!(plan.has_lanes_in_place(), dtype != Dtype::F16, "{plan:?}");
+                for level in Level::available() {
+                    check_plan(&spec, &plan, level, cores, &tensors, &want);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn layouts_and_masks() {
     let rng = &mut Rng::new(4);

@@ -280,6 +280,24 @@ fn routes_by_size() {
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..doubles }, 1), beyond, "{c}");
     }
     assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
+    // Where nothing need be staged for it, bands of a larger image of four channels have points side by side.
+    let four = GridSampler { interpolation: bilinear, c: 4, hi: 32, wi: 1 << 11, ..few };
+    for (spec, wanted) in [
+        (four, Route::PointBands),
+        (GridSampler { dtype: Dtype::F64, ..four }, Route::PointBands),
+        (GridSampler { inputs: Layout::Pitched, ..four }, Route::Bands),
+        (GridSampler { outputs: Layout::Pitched, ..four }, Route::Bands),
+        (GridSampler { dtype: Dtype::F16, ..four }, Route::Bands),
+        (GridSampler { interpolation: Interpolation::Bicubic, ..four }, Route::Bands),
+        (GridSampler { c: 5, ..four }, Route::Bands),
+        // Whole images stay as they are.
+        (GridSampler { n: 2, ..four }, Route::Images),
+        (GridSampler { n: 3, ho: 40, wo: 40, ..four }, Route::Bands),
+    ] {
+        let plan = planned(&spec, &TargetSpec::host(2));
+        assert_eq!(plan.route(), wanted, "{spec:?}");
+        assert_eq!(plan.workspace_bytes() == 0, wanted == Route::PointBands, "{spec:?}");
+    }
     // Cores beyond the images: blocks of channels, two vectors of them, or bands of eight rows; of few channels otherwise one and the
     // gradient of the grid.
     for (c, hi, cores, wanted, shares) in [
@@ -305,6 +323,18 @@ fn routes_by_size() {
         let staged = plan.workspace().region("input_grad_staged").is_some();
         assert_eq!(staged, wanted == Route::Bands, "{c} {hi} {cores}");
     }
+    // Without enough workspace to stage as many images at once as there are cores, four channels are not staged.
+    let images = GridSampler { n: 2, ..four };
+    let limited = |spec: GridSampler, workspace_limit| {
+        let options = PlanOptions { workspace_limit: Some(workspace_limit), local_bytes: None };
+        let plan = plan(&spec.problem(), &TargetSpec::host(2), &options).unwrap();
+        (plan.route(), plan.block_dim())
+    };
+    let needs = planned(&images, &TargetSpec::host(2)).workspace_bytes();
+    assert_eq!(limited(images, needs), (Route::Images, 2));
+    assert_eq!(limited(images, needs - 1), (Route::PointLanes, 2));
+    assert_eq!(limited(images, 0), (Route::PointLanes, 2));
+    assert_eq!(limited(GridSampler { c: 5, ..images }, needs), (Route::Images, 1));
     // Without vectors nothing is staged.
     for (vector_bytes, direct) in [(16, false), (15, true), (4, true)] {
         for c in [3, 30, 300] {

@@ -1,5 +1,6 @@
-//! Whether points lie anywhere in a large image. Each then waits for lines of its own, from the image and from its gradient, of which
-//! the cache next to the core holds one, but not both: to go through the points twice takes less long.
+//! Whether points lie anywhere in an image. In a large one each then waits for lines of its own, from the image and from its gradient, of
+//! which the cache next to the core holds one, but not both: to go through the points twice takes less long. And a pixel's channels
+//! had better be one piece.
 
 use super::cells::CHUNK;
 use super::sources::Sources;
@@ -13,13 +14,14 @@ const RUNS: usize = 8;
 /// Columns and rows from a point to the next that are far.
 const FAR: [usize; 2] = [16, 4];
 
-/// Whether most points of an image lie far from the one before, and so many planes of it are large. A sample is enough, as no answer
-/// depends on it.
+/// Whether so many planes of an image are large, and most of its points are [far apart](are_far_apart).
 pub(super) fn lie_anywhere<T: Stored>(sources: &Sources<'_, T>, n: usize, planes: usize) -> bool {
-    let (grid, points, pixels) = (sources.grid(n), sources.plan.points(), sources.plan.pixels());
-    if pixels.saturating_mul(planes) <= NEAR / size_of::<T::Acc>() {
-        return false;
-    }
+    sources.plan.pixels().saturating_mul(planes) > NEAR / size_of::<T::Acc>() && are_far_apart(sources, n)
+}
+
+/// Whether most points of an image lie far from the one before. A sample is enough, as no answer depends on it.
+pub(super) fn are_far_apart<T: Stored>(sources: &Sources<'_, T>, n: usize) -> bool {
+    let (grid, points) = (sources.grid(n), sources.plan.points());
     let (mut far, mut pairs) = (0_usize, 0_usize);
     for first in (0..RUNS).map(|run| (points / RUNS).wrapping_mul(run)) {
         let count = points.wrapping_sub(first).min(CHUNK);

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, Work};
 
+use super::anywhere::are_far_apart;
 use super::beyond::Beyond;
 use super::cells::CHUNK;
 use super::direct::PixelSums;
@@ -49,7 +50,8 @@ pub(crate) struct Share<'a, T> {
 
 impl<T: Stored> Share<'_, T> {
     pub(crate) fn run(mut self) {
-        let (blocks, interpolation) = (self.sources.plan.blocks(), self.sources.plan.problem().interpolation);
+        let plan = self.sources.plan;
+        let (blocks, interpolation) = (plan.blocks(), plan.problem().interpolation);
         match self.work.clone() {
             Work::Nothing => {}
             Work::Zero => self.zero(),
@@ -65,7 +67,11 @@ impl<T: Stored> Share<'_, T> {
             }
             Work::Images { images } => {
                 for n in images {
-                    (0..blocks.get()).for_each(|b| self.block(n, b, None));
+                    if plan.has_lanes_in_place() && !are_far_apart(&self.sources, n) {
+                        self.point_lanes(n, 0..plan.problem().c, 0..plan.points(), &mut Kept::new());
+                    } else {
+                        (0..blocks.get()).for_each(|b| self.block(n, b, None));
+                    }
                 }
             }
             Work::Blocks { blocks: run } => {
@@ -77,7 +83,7 @@ impl<T: Stored> Share<'_, T> {
             Work::Combine { points } => self.combine(points),
             Work::Stage { pixels } => self.stage(pixels),
             Work::Pack { values } => self.pack(values),
-            Work::Band { image, rows, points } if self.sources.plan.route() == Route::PointBands => {
+            Work::Band { image, rows, points } if plan.route() == Route::PointBands => {
                 self.point_band(image, rows, points);
             }
             Work::Band { image, rows, points } => self.band(image, rows, points),

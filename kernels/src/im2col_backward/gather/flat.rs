@@ -55,6 +55,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
+        // As `Gather`, for the compiler: it does not come here either.
+        if V::<S, T>::LANES == 1 {
+            return;
+        }
         let Self { geometry: g, part, data, out, ahead } = self;
         let mut classes = [Columns::<S, T, CLASSES>::none(isa); CLASSES];
         for (first, class) in classes.iter_mut().enumerate() {

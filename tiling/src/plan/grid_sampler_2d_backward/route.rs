@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, ceil_div};
+use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, Runs, ceil_div};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
 use crate::plan::{Bound, Choice, Larger};
@@ -31,7 +31,8 @@ pub enum Route {
     PointLanes,
     /// Points side by side, bands of rows to shares, whole images before.
     PointBands,
-    /// Channels last, images to shares.
+    /// Channels last, images to shares; where [nothing need be staged](Plan::has_lanes_in_place), the kernels take points side by side
+    /// for images whose points lie as the pixels do.
     Images,
     /// Channels last, blocks of 64 channels to shares.
     Blocks,
@@ -69,10 +70,12 @@ impl Plan {
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if VECTOR_ROUTES && self.common.target.vector_bytes >= 16 {
-            let lanes = self.suits_point_lanes();
-            if self.cut_images(images, lanes) {
+            let (lanes, in_place) = (self.suits_point_lanes(), self.has_lanes_in_place());
+            // A share of an image that is cut finds the points of its rows sooner with points side by side.
+            if self.cut_images(images, lanes || in_place && images < self.common.target.cores) {
                 return;
             }
+            let lanes = lanes || in_place && !self.fits_limit(Route::Images, images, 0);
             let route = if lanes { Route::PointLanes } else { Route::Images };
             if (1..=images).rev().any(|n| self.fits_limit(route, n, 0)) {
                 return;
@@ -84,8 +87,6 @@ impl Plan {
 
     /// Whether points side by side are possible and faster than channels side by side.
     fn suits_point_lanes(&self) -> bool {
-        /// Pixels that f32 counts exactly.
-        const COUNTABLE: usize = 1 << 24;
         /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
         const NEAR: usize = 1 << 20;
         /// Bytes beyond which that holds for three channels of F64, too.
@@ -108,7 +109,24 @@ impl Plan {
             4 if !nearest => !doubles && planes <= NEAR,
             c => nearest && c <= many && packed && self.plane_bytes() <= NEAR,
         };
-        few && p.interpolation != Interpolation::Bicubic && p.hi >= 2 && p.wi >= 2 && self.pixels() <= COUNTABLE
+        few && self.allows_point_lanes()
+    }
+
+    /// Whether points side by side are possible.
+    fn allows_point_lanes(&self) -> bool {
+        /// Pixels that f32 counts exactly.
+        const COUNTABLE: usize = 1 << 24;
+        let p = &self.problem;
+        p.interpolation != Interpolation::Bicubic && p.hi >= 2 && p.wi >= 2 && self.pixels() <= COUNTABLE
+    }
+
+    /// Whether up to four channels can be computed with points side by side, and nothing staged: as an image's planes are walked once, that
+    /// is faster than channels side by side where points lie as the pixels do, though not where they lie anywhere in a large image.
+    #[must_use]
+    pub fn has_lanes_in_place(&self) -> bool {
+        let p = &self.problem;
+        let few = p.c <= Runs::MOST && p.interpolation == Interpolation::Bilinear;
+        few && self.allows_point_lanes() && !self.stages_input() && !self.stages_input_grad()
     }
 
     /// Bytes of the sums of a plane.

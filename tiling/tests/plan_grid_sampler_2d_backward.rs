@@ -279,6 +279,16 @@ fn routes_by_size() {
         assert_eq!(route(GridSampler { wi: pixels / 2, ..doubles }, 1), Route::PointLanes, "{c}");
         assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..doubles }, 1), beyond, "{c}");
     }
+    // So do those of three that are widened with four megabytes, but for cores that share an image.
+    let pixels = (4 << 20) / (2 * 3 * 4);
+    for (interpolation, c, beyond) in
+        [(bilinear, 3, Route::Images), (bilinear, 2, Route::PointLanes), (nearest, 3, Route::PointLanes)]
+    {
+        let halves = GridSampler { dtype: Dtype::Bf16, interpolation, c, hi: 2, ..few };
+        assert_eq!(route(GridSampler { wi: pixels / 2, ..halves }, 1), Route::PointLanes, "{c}");
+        assert_eq!(route(GridSampler { wi: pixels / 2 + 1, ..halves }, 1), beyond, "{c}");
+        assert_eq!(route(GridSampler { hi: 16, wi: pixels / 2, ..halves }, 2), Route::PointBands, "{c}");
+    }
     assert_eq!(route(GridSampler { c: 5, hi: 2, wi: 2, ..few }, 1), Route::Images);
     // Where nothing need be staged for it, bands of a larger image of four channels have points side by side.
     let four = GridSampler { interpolation: bilinear, c: 4, hi: 32, wi: 1 << 11, ..few };

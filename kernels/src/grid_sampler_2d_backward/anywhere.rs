@@ -11,6 +11,8 @@ use crate::simd::Real;
 const NEAR: usize = 1 << 20;
 /// Runs of points that are looked at.
 const RUNS: usize = 8;
+/// Points of an image that take much longer than to look at those.
+const MANY: usize = 16 * RUNS * CHUNK;
 /// Columns and rows from a point to the next that are far.
 const FAR: [usize; 2] = [16, 4];
 
@@ -19,8 +21,13 @@ pub(super) fn lie_anywhere<T: Stored>(sources: &Sources<'_, T>, n: usize, planes
     sources.plan.pixels().saturating_mul(planes) > NEAR / size_of::<T::Acc>() && are_far_apart(sources, n)
 }
 
+/// Whether an image has many points, most of which lie near the one before.
+pub(super) fn lie_as_pixels<T: Stored>(sources: &Sources<'_, T>, n: usize) -> bool {
+    sources.plan.points() >= MANY && !are_far_apart(sources, n)
+}
+
 /// Whether most points of an image lie far from the one before. A sample is enough, as no answer depends on it.
-pub(super) fn are_far_apart<T: Stored>(sources: &Sources<'_, T>, n: usize) -> bool {
+fn are_far_apart<T: Stored>(sources: &Sources<'_, T>, n: usize) -> bool {
     let (grid, points) = (sources.grid(n), sources.plan.points());
     let (mut far, mut pairs) = (0_usize, 0_usize);
     for first in (0..RUNS).map(|run| (points / RUNS).wrapping_mul(run)) {

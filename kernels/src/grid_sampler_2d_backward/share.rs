@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, Work};
 
-use super::anywhere::are_far_apart;
+use super::anywhere::lie_as_pixels;
 use super::beyond::Beyond;
 use super::cells::CHUNK;
 use super::direct::PixelSums;
@@ -67,7 +67,7 @@ impl<T: Stored> Share<'_, T> {
             }
             Work::Images { images } => {
                 for n in images {
-                    if plan.has_lanes_in_place() && !are_far_apart(&self.sources, n) {
+                    if plan.suits_smooth_lanes() && lie_as_pixels(&self.sources, n) {
                         self.point_lanes(n, 0..plan.problem().c, 0..plan.points(), &mut Kept::new());
                     } else {
                         (0..blocks.get()).for_each(|b| self.block(n, b, None));

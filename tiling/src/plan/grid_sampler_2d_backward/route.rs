@@ -31,8 +31,8 @@ pub enum Route {
     PointLanes,
     /// Points side by side, bands of rows to shares, whole images before.
     PointBands,
-    /// Channels last, images to shares; where [nothing need be staged](Plan::has_lanes_in_place), the kernels take points side by side
-    /// for images whose points lie as the pixels do.
+    /// Channels last, images to shares; where that is [faster](Plan::suits_smooth_lanes) the kernels take points side by side for images
+    /// whose points lie as the pixels do.
     Images,
     /// Channels last, blocks of 64 channels to shares.
     Blocks,
@@ -70,12 +70,12 @@ impl Plan {
         let images = self.image_shares();
         // Without vectors, staging would only cost.
         if VECTOR_ROUTES && self.common.target.vector_bytes >= 16 {
-            let (lanes, in_place) = (self.suits_point_lanes(), self.has_lanes_in_place());
+            let (lanes, if_smooth) = (self.suits_point_lanes(), self.suits_smooth_lanes());
             // A share of an image that is cut finds the points of its rows sooner with points side by side.
-            if self.cut_images(images, lanes || in_place && images < self.common.target.cores) {
+            if self.cut_images(images, lanes || if_smooth && images < self.common.target.cores) {
                 return;
             }
-            let lanes = lanes || in_place && !self.fits_limit(Route::Images, images, 0);
+            let lanes = lanes || if_smooth && !self.fits_limit(Route::Images, images, 0);
             let route = if lanes { Route::PointLanes } else { Route::Images };
             if (1..=images).rev().any(|n| self.fits_limit(route, n, 0)) {
                 return;
@@ -89,8 +89,8 @@ impl Plan {
     fn suits_point_lanes(&self) -> bool {
         /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
         const NEAR: usize = 1 << 20;
-        /// Bytes beyond which that holds for three channels of F64, too.
-        const FAR: usize = 16 << 20;
+        /// Bytes beyond which that holds for three channels too, of F64 and of what is widened.
+        const FAR: [usize; 2] = [16 << 20, 4 << 20];
         let p = &self.problem;
         let planes = self.plane_bytes().saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
@@ -105,7 +105,9 @@ impl Plan {
         let packed = p.grad_output_strides[3] == 1 && p.input_grad_strides[3] == 1;
         let few = match p.c {
             ..=2 => true,
-            3 => !doubles || planes <= FAR,
+            3 if doubles => planes <= FAR[0],
+            3 if self.sums_apart() => nearest || planes <= FAR[1],
+            3 => true,
             4 if !nearest => !doubles && planes <= NEAR,
             c => nearest && c <= many && packed && self.plane_bytes() <= NEAR,
         };
@@ -120,13 +122,17 @@ impl Plan {
         p.interpolation != Interpolation::Bicubic && p.hi >= 2 && p.wi >= 2 && self.pixels() <= COUNTABLE
     }
 
-    /// Whether up to four channels can be computed with points side by side, and nothing staged: as an image's planes are walked once, that
-    /// is faster than channels side by side where points lie as the pixels do, though not where they lie anywhere in a large image.
+    /// Whether points side by side are faster than channels side by side where points lie as the pixels do, though not where they lie
+    /// anywhere in a large image: up to four channels whose planes are walked where they lie, and three that are widened first.
     #[must_use]
-    pub fn has_lanes_in_place(&self) -> bool {
+    pub fn suits_smooth_lanes(&self) -> bool {
         let p = &self.problem;
-        let few = p.c <= Runs::MOST && p.interpolation == Interpolation::Bilinear;
-        few && self.allows_point_lanes() && !self.stages_input() && !self.stages_input_grad()
+        let most = match self.stages_input() || self.stages_input_grad() {
+            false => Runs::MOST,
+            true if self.sums_apart() => 3,
+            true => 0,
+        };
+        p.c <= most && p.interpolation == Interpolation::Bilinear && self.allows_point_lanes()
     }
 
     /// Bytes of the sums of a plane.

@@ -206,7 +206,7 @@ fn points_anywhere_in_a_large_image() {
     }
 }
 
-/// Images of four channels, of F64 of three: one whose points lie as the pixels do, which is not staged, and one whose points lie anywhere.
+/// Images of three and four channels: one whose points lie as the pixels do, which is not staged, and one whose points lie anywhere.
 #[test]
 fn images_with_points_in_order_and_anywhere() {
     let rng = &mut Rng::new(41);

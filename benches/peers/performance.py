@@ -101,7 +101,7 @@ def plot_growing(found, path):
         axis.plot([r["bytes"] for r in mine], [r["ms"] * 1e9 / r["bytes"] for r in mine], marker="o", label=NAMES[operator])
     axis.set(xscale="log", yscale="log", xlabel="bytes of all tensors", ylabel="picoseconds a byte, one thread")
     axis.grid(alpha=0.3, which="both")
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=8, loc="lower right")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
 

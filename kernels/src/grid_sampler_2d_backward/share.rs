@@ -66,8 +66,9 @@ impl<T: Stored> Share<'_, T> {
                 images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone(), kept));
             }
             Work::Images { images } => {
+                let if_smooth = plan.suits_smooth_lanes();
                 for n in images {
-                    if plan.suits_smooth_lanes() && lie_as_pixels(&self.sources, n) {
+                    if if_smooth && lie_as_pixels(&self.sources, n) {
                         self.point_lanes(n, 0..plan.problem().c, 0..plan.points(), &mut Kept::new());
                     } else {
                         (0..blocks.get()).for_each(|b| self.block(n, b, None));

@@ -35,7 +35,11 @@ pub(crate) trait Real:
     /// Towards zero, saturating; 0 for NaN.
     fn to_index(self) -> u32;
     /// The canonical NaN for every NaN.
-    fn canonical(self) -> Self;
+    #[inline(always)]
+    fn canonical(self) -> Self {
+        // Only a NaN has no order with itself.
+        if self.partial_cmp(&self).is_none() { Self::NAN } else { self }
+    }
 }
 
 impl Real for f32 {
@@ -55,10 +59,6 @@ impl Real for f32 {
     fn to_index(self) -> u32 {
         self as u32
     }
-    #[inline(always)]
-    fn canonical(self) -> Self {
-        if self.is_nan() { <Self as Real>::NAN } else { self }
-    }
 }
 
 impl Real for f64 {
@@ -77,9 +77,5 @@ impl Real for f64 {
     #[inline(always)]
     fn to_index(self) -> u32 {
         self as u32
-    }
-    #[inline(always)]
-    fn canonical(self) -> Self {
-        if self.is_nan() { <Self as Real>::NAN } else { self }
     }
 }

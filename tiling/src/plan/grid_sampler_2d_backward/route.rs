@@ -75,8 +75,10 @@ impl Plan {
             if self.cut_images(images, lanes || if_smooth && images < self.common.target.cores) {
                 return;
             }
-            let lanes = lanes || if_smooth && !self.fits_limit(Route::Images, images, 0);
-            let route = if lanes { Route::PointLanes } else { Route::Images };
+            if !lanes && self.fits_limit(Route::Images, images, 0) {
+                return;
+            }
+            let route = if lanes || if_smooth { Route::PointLanes } else { Route::Images };
             if (1..=images).rev().any(|n| self.fits_limit(route, n, 0)) {
                 return;
             }
@@ -89,8 +91,10 @@ impl Plan {
     fn suits_point_lanes(&self) -> bool {
         /// Bytes of planes that the caches next to a core hold. Beyond, a pixel of four channels had better be one piece.
         const NEAR: usize = 1 << 20;
-        /// Bytes beyond which that holds for three channels too, of F64 and of what is widened.
-        const FAR: [usize; 2] = [16 << 20, 4 << 20];
+        /// Bytes beyond which that holds for three channels of F64, too.
+        const FAR: usize = 16 << 20;
+        /// The same of three channels that are widened, and staged either way.
+        const WIDENED: usize = 4 << 20;
         let p = &self.problem;
         let planes = self.plane_bytes().saturating_mul(p.c.saturating_mul(2));
         // Four channels of F64 are a vector, whose pixels are computed with as they are loaded.
@@ -105,8 +109,8 @@ impl Plan {
         let packed = p.grad_output_strides[3] == 1 && p.input_grad_strides[3] == 1;
         let few = match p.c {
             ..=2 => true,
-            3 if doubles => planes <= FAR[0],
-            3 if self.sums_apart() => nearest || planes <= FAR[1],
+            3 if doubles => planes <= FAR,
+            3 if self.sums_apart() => nearest || planes <= WIDENED,
             3 => true,
             4 if !nearest => !doubles && planes <= NEAR,
             c => nearest && c <= many && packed && self.plane_bytes() <= NEAR,
@@ -127,10 +131,12 @@ impl Plan {
     #[must_use]
     pub fn suits_smooth_lanes(&self) -> bool {
         let p = &self.problem;
-        let most = match self.stages_input() || self.stages_input_grad() {
-            false => Runs::MOST,
-            true if self.sums_apart() => 3,
-            true => 0,
+        let most = if self.sums_apart() {
+            3
+        } else if self.stages_input() || self.stages_input_grad() {
+            0
+        } else {
+            Runs::MOST
         };
         p.c <= most && p.interpolation == Interpolation::Bilinear && self.allows_point_lanes()
     }

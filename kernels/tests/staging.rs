@@ -130,10 +130,10 @@ fn max_unpool() {
     let dtypes = [
         (Dtype::F16, Dtype::F16, Dtype::I32),
         (Dtype::F32, Dtype::F32, Dtype::I64),
-        (Dtype::F64, Dtype::F64, Dtype::I32),
+        (Dtype::I32, Dtype::I32, Dtype::I32),
         (Dtype::U8, Dtype::U8, Dtype::I64),
         (Dtype::Bool, Dtype::Bf16, Dtype::I32),
-        (Dtype::I64, Dtype::F32, Dtype::I64),
+        (Dtype::I16, Dtype::F64, Dtype::I64),
     ];
     for (((dtype, out_dtype, index_dtype), inputs), fill) in dtypes
         .into_iter()

@@ -18,6 +18,15 @@ use crate::{Operator, PlanError, PlanOptions, TargetSpec, Tensor, TensorSlot, Wo
 /// Copies take as long as they save where there are more cells of `grad_output` for each that is picked.
 const CELLS_A_PICK: usize = 8;
 
+/// Copies of so many bytes are still in the caches when they are read; of larger ones each byte is moved three times instead of once.
+const CACHED: usize = 8 << 20;
+
+/// A plane of so many cells is more than its rows find in the caches one after the other, so that any copy pays.
+const LARGE_PLANE: usize = 1 << 19;
+
+/// Of larger numbers a cache line has so few that to pick from lines one by one is as fast.
+const LARGEST: usize = 4;
+
 /// A native plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -73,8 +82,8 @@ pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Re
     plan.size = plan.largest_size()?;
     if plan.problem.early_success().is_none() {
         plan.common.block_dim = plan.units().shares(common.target.cores).get();
-        let picks_many = plan.cells() <= plan.plane_size().saturating_mul(CELLS_A_PICK);
-        let pays = |slot: &TensorSlot| picks_many && !problem.by_pixels() && far_columns(slot);
+        let pay = !problem.by_pixels() && plan.copies_pay();
+        let pays = |slot: &TensorSlot| pay && far_columns(slot);
         plan.copies = plan.common.choose_copies(|tensor| problem.slot(tensor), pays);
     }
     Ok(plan)
@@ -200,6 +209,16 @@ impl Plan {
             return 0..0;
         }
         self.units().share(shares, share)
+    }
+
+    /// Whether copies save time where columns are far.
+    fn copies_pay(&self) -> bool {
+        let (size, cells, picks) = (self.problem.dtype.size(), self.cells(), self.plane_size());
+        let of_indices = picks.saturating_mul(self.problem.index_dtype.size());
+        let plane = cells.saturating_mul(size).saturating_add(of_indices);
+        let bytes = plane.saturating_mul(self.problem.n.saturating_mul(self.problem.c));
+        let near = bytes <= CACHED || cells >= LARGE_PLANE;
+        size <= LARGEST && near && cells <= picks.saturating_mul(CELLS_A_PICK)
     }
 
     /// Elements of an output plane.

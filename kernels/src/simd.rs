@@ -332,11 +332,16 @@ pub(crate) fn first_lanes(elements: usize) -> u32 {
 pub(crate) fn lanes<T: Copy + bytemuck::Zeroable, const N: usize>(src: &[T]) -> [T; N] {
     match src.first_chunk::<N>() {
         Some(full) => *full,
-        // Not a copy of `src.len()` elements, which would be a call.
-        None => core::array::from_fn(
-            #[inline(always)]
-            |i| src.get(i).copied().unwrap_or(T::zeroed()),
-        ),
+        None => {
+            let mut read = [T::zeroed(); N];
+            // Not a copy of `src.len()` elements, which would be a call; nor `from_fn`, of which the compiler has much to inline.
+            for (k, to) in read.iter_mut().enumerate() {
+                if let Some(&element) = src.get(k) {
+                    *to = element;
+                }
+            }
+            read
+        }
     }
 }
 
@@ -357,7 +362,9 @@ pub(crate) fn put<T: Copy, const N: usize>(values: [T; N], dst: &mut [T]) {
         *full = values;
         return;
     }
-    for (d, v) in dst.iter_mut().zip(values) {
-        *d = v;
+    for (k, &value) in values.iter().enumerate() {
+        if let Some(to) = dst.get_mut(k) {
+            *to = value;
+        }
     }
 }

@@ -28,7 +28,7 @@ use super::Rows;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{CACHED, Isa, Mask, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, MOST_LANES, Mask, Real, Vector, prefetch_run};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -156,7 +156,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
         let dense = oh == g.w && oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
-        let mut above = Above::default();
+        let (mut above, mut aside) = (Above::default(), [[T::zeroed(); MOST_LANES * MOST]; CLASSES]);
         for (plane, [first, end]) in part.planes(g.h) {
             let [start, to] = plane_at(g, plane);
             let to = to.wrapping_sub(part.first);
@@ -176,7 +176,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
                 } else if above.within(reads, data.len()) {
                     let room = if dense { left.wrapping_sub(y).wrapping_mul(g.w) } else { g.w };
                     let line = Line { data, above: above.rows(), later: above.later(ahead), classes: &classes };
-                    line.run(isa, &groups, cells.get_mut(..room).unwrap_or_default());
+                    line.run(isa, &groups, cells.get_mut(..room).unwrap_or_default(), aside.as_flattened_mut());
                 } else {
                     one_by_one(data, above.rows(), &classes, cells.get_mut(..g.w).unwrap_or_default());
                 }

@@ -17,7 +17,7 @@ use super::above::Ahead;
 use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
-use super::{MOST, V, enclosing, plane_at};
+use super::{MOST, STRIDE, V, enclosing, plane_at};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -37,14 +37,16 @@ pub(super) struct Flat<'a, T, const CLASSES: usize> {
     pub(super) ahead: Ahead,
 }
 
-/// Whether some rows fit the vectors that are summed side by side.
+/// Whether some rows fit the vectors that are summed side by side. Not with the largest stride, which narrow images hardly have: it would
+/// be a tenth of the kernels' code.
 pub(super) fn fits<S: Isa, T: Element, const CLASSES: usize>(geometry: &Geometry) -> bool {
     let [_, _, pitch, _] = geometry.out_strides;
     let windows = geometry.columns[1];
     // Where rows are to be copied, two are no gain, and three of many lanes neither.
     let copied = if size_of::<V<S, T>>() <= 32 { 3 } else { 4 };
     let least_rows = if CLASSES == 1 { 2 } else { copied };
-    geometry.stride[0].get() == CLASSES
+    CLASSES < STRIDE
+        && geometry.stride[0].get() == CLASSES
         && windows == geometry.w.div_ceil(CLASSES)
         && least_rows * windows <= MOST * V::<S, T>::LANES
         && (CLASSES > 1 || pitch == geometry.w)
@@ -55,8 +57,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        // As `Gather`, for the compiler: it does not come here either.
-        if V::<S, T>::LANES == 1 {
+        // As `Gather`, for the compiler: neither come here.
+        if V::<S, T>::LANES == 1 || CLASSES == STRIDE {
             return;
         }
         let Self { geometry: g, part, data, out, ahead } = self;
@@ -106,10 +108,10 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                     if const { CLASSES == 1 } {
                         let rows = if dense { left.wrapping_sub(y) } else { count };
                         let cells = cells.get_mut(..rows.wrapping_mul(g.w)).unwrap_or_default();
-                        sum(isa, data, plane_start, &classes, block, vectors, cells);
+                        sum(isa, data, plane_start, &classes, block, vectors, [cells, aside.as_flattened_mut()]);
                     } else {
                         let aside = aside.as_flattened_mut();
-                        sum(isa, data, plane_start, &classes, block, vectors, aside);
+                        sum(isa, data, plane_start, &classes, block, vectors, [&mut *aside, &mut []]);
                         let made = aside.chunks_exact(width.wrapping_mul(CLASSES).max(1));
                         for (to, from) in cells.chunks_mut(apart).take(count).zip(made) {
                             bits::copy(from, to.get_mut(..g.w).unwrap_or_default());
@@ -124,8 +126,8 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 }
 
 /// Writes the sums of a block's cells in so many vectors of each class, one cell of each class in turn, and behind them up to some
-/// vectors of anything, as far as `out` goes. The windows of the plane begin at `start`; `None` vectors where some of what they would
-/// read may lie beyond the data.
+/// vectors of anything, as [`write_what_fits`] to an output and aside. The windows of the plane begin at `start`; `None` vectors where
+/// some of what they would read may lie beyond the data.
 #[inline(always)]
 fn sum<S: Isa, T: Element, const CLASSES: usize>(
     isa: S,
@@ -134,17 +136,17 @@ fn sum<S: Isa, T: Element, const CLASSES: usize>(
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
     vectors: Option<usize>,
-    out: &mut [T],
+    to: [&mut [T]; 2],
 ) {
     let woven = const { weaves::<S, T>(CLASSES, MOST) };
     match (vectors, block.mixed) {
-        (None, _) => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, out),
-        (Some(0..=2), _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, out),
-        (Some(3..=4), _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, out),
-        (Some(5..=7), true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, out),
-        (Some(5..=7), false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, out),
-        (Some(_), true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, out),
-        (Some(_), false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, out),
+        (None, _) => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, to),
+        (Some(0..=2), _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, to),
+        (Some(3..=4), _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, to),
+        (Some(5..=7), true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, to),
+        (Some(5..=7), false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, to),
+        (Some(_), true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, to),
+        (Some(_), false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, to),
     }
 }
 
@@ -156,14 +158,15 @@ fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const MIXED: b
     start: usize,
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
-    out: &mut [T],
+    to: [&mut [T]; 2],
 ) {
+    let [out, aside] = to;
     if let [class] = classes.as_slice() {
-        return write_what_fits(isa, &[class.sums::<N, MIXED, BEYOND>(isa, data, start, block)], out);
+        return write_what_fits(isa, &[class.sums::<N, MIXED, BEYOND>(isa, data, start, block)], out, aside);
     }
     let mut found = [[V::<S, T>::splat(isa, T::Acc::default()); N]; CLASSES];
     for (found, class) in found.iter_mut().zip(classes) {
         *found = class.sums::<N, MIXED, BEYOND>(isa, data, start, block);
     }
-    write_what_fits(isa, &found, out);
+    write_what_fits(isa, &found, out, aside);
 }

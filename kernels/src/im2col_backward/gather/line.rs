@@ -9,15 +9,13 @@ use super::class::Class;
 use super::sums::{sums, weaves};
 use super::{M, MASKED, MOST, UNROLL, V};
 use crate::element::{Element, store_each};
-use crate::simd::{Cache, Isa, MOST_LANES, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, Vector, prefetch_run};
 
 /// The vectors of a class's row: the first ones, those between, the last ones. Of few, all are the first ones.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     pub(super) first: Range<usize>,
     pub(super) last: Range<usize>,
-    /// Whether all these have masks, not just the `MASKED` at each end of the row.
-    all_masked: bool,
 }
 
 impl Groups {
@@ -26,14 +24,12 @@ impl Groups {
         let vectors = geometry.w.div_ceil(classes).div_ceil(lanes);
         // The cells in front of this one are reached by all taps, but for as few at the begin as there are behind it at most.
         let reached = geometry.columns[1].saturating_sub(geometry.padding[1].div_ceil(classes));
-        let all_masked = reached < vectors.saturating_sub(MASKED).saturating_mul(lanes);
-        if vectors <= if all_masked { UNROLL } else { most(classes) } {
-            return Self { first: 0..vectors, last: vectors..vectors, all_masked };
+        let many_masked = reached < vectors.saturating_sub(MASKED).saturating_mul(lanes);
+        if vectors <= if many_masked { UNROLL } else { most(classes) } {
+            return Self { first: 0..vectors, last: vectors..vectors };
         }
         let last = vectors.wrapping_sub(UNROLL);
-        let first = UNROLL.min(last);
-        // Of the first ones too few may be left.
-        Self { first: 0..first, last: last..vectors, all_masked: all_masked || first < MASKED }
+        Self { first: 0..UNROLL.min(last), last: last..vectors }
     }
 }
 
@@ -62,22 +58,21 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
     /// Of `out`, to a vector of each class.
     const ELEMENTS: usize = Self::LANES * CLASSES;
 
-    /// Writes all its sums, and behind the row up to a vector of anything, as far as `out` goes.
+    /// Writes all its sums, and behind the row up to a vector of anything, as far as `out` goes; as [`write_what_fits`].
     #[inline(always)]
-    pub(super) fn run(&self, isa: S, groups: &Groups, out: &mut [T]) {
+    pub(super) fn run(&self, isa: S, groups: &Groups, out: &mut [T], aside: &mut [T]) {
         match groups.first.end {
-            0 | 1 => self.end::<1, 1, 0>(isa, 0, 0, out),
-            2 => self.end::<2, 2, 0>(isa, 0, 0, out),
-            3 => self.end::<3, 3, 0>(isa, 0, 0, out),
-            4 if groups.all_masked || groups.last.is_empty() => self.end::<UNROLL, UNROLL, 0>(isa, 0, 0, out),
-            4 => self.end::<UNROLL, MASKED, 0>(isa, 0, 0, out),
+            0 | 1 => self.end::<1, 1, 0>(isa, 0, 0, out, aside),
+            2 => self.end::<2, 2, 0>(isa, 0, 0, out, aside),
+            3 => self.end::<3, 3, 0>(isa, 0, 0, out, aside),
+            UNROLL => self.end::<UNROLL, UNROLL, 0>(isa, 0, 0, out, aside),
             more => {
                 if const { most(CLASSES) > UNROLL } {
                     match more {
-                        5 => self.end::<5, MASKED, MASKED>(isa, 0, 0, out),
-                        6 => self.end::<6, MASKED, MASKED>(isa, 0, 0, out),
-                        7 => self.end::<7, MASKED, MASKED>(isa, 0, 0, out),
-                        _ => self.end::<MOST, MASKED, MASKED>(isa, 0, 0, out),
+                        5 => self.end::<5, MASKED, MASKED>(isa, 0, 0, out, aside),
+                        6 => self.end::<6, MASKED, MASKED>(isa, 0, 0, out, aside),
+                        7 => self.end::<7, MASKED, MASKED>(isa, 0, 0, out, aside),
+                        _ => self.end::<MOST, MASKED, MASKED>(isa, 0, 0, out, aside),
                     }
                 }
             }
@@ -104,13 +99,9 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         if vector < groups.last.start {
             self.inner::<1>(isa, vector, out);
         }
-        if groups.last.is_empty() {
-            return;
-        }
-        if groups.all_masked {
-            self.end::<UNROLL, UNROLL, 0>(isa, 1, groups.last.start, out);
-        } else {
-            self.end::<UNROLL, 0, MASKED>(isa, 1, groups.last.start, out);
+        if !groups.last.is_empty() {
+            // All masked, though often only some need it: another function for those is more to compile than it gains.
+            self.end::<UNROLL, UNROLL, 0>(isa, 1, groups.last.start, out, aside);
         }
     }
 
@@ -122,10 +113,11 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         end: usize,
         vector: usize,
         out: &mut [T],
+        aside: &mut [T],
     ) {
         let found = self.sums::<N, FIRST, LAST>(isa, vector, end);
         let out = out.get_mut(vector.wrapping_mul(Self::ELEMENTS)..).unwrap_or_default();
-        write_what_fits(isa, &found, out);
+        write_what_fits(isa, &found, out, aside);
     }
 
     /// Vectors in between, which all taps reach.
@@ -190,22 +182,23 @@ fn ask_apart<S: Isa, T, M: Copy, const CLASSES: usize>(
     }
 }
 
-/// As [`write`], as far as `out` goes.
+/// As [`write`], as far as `out` goes; by way of `aside`, which has room for all, where that is not far enough. So vectors are written
+/// in one place, as to interleave them is much to compile.
 #[inline(always)]
 pub(super) fn write_what_fits<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     isa: S,
     sums: &[[V<S, T>; N]; CLASSES],
     out: &mut [T],
+    aside: &mut [T],
 ) {
     let written = V::<S, T>::LANES.wrapping_mul(CLASSES).wrapping_mul(N);
-    if let Some(out) = out.get_mut(..written) {
-        return write(isa, sums, out);
-    }
-    let mut aside = [[T::zeroed(); MOST_LANES * MOST]; CLASSES];
-    let aside = aside.as_flattened_mut();
-    write(isa, sums, aside.get_mut(..written).unwrap_or_default());
-    for (cell, aside) in out.iter_mut().zip(aside) {
-        *cell = *aside;
+    let fits = written <= out.len();
+    let Some(to) = (if fits { &mut *out } else { &mut *aside }).get_mut(..written) else { return };
+    write(isa, sums, to);
+    if !fits {
+        for (cell, aside) in out.iter_mut().zip(aside) {
+            *cell = *aside;
+        }
     }
 }
 

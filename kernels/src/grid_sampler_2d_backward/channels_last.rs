@@ -171,6 +171,8 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
+        // Of F64 alone, whose vectors of four the plan does not fill up to eight.
+        let fours = size_of::<A>() == 8 && A::V::<S>::LANES <= 4;
         match self.chunk.pitch {
             // A pixel of up to four channels takes vectors of at most four lanes.
             ..=4 if A::V::<S>::LANES <= 4 => self.grouped::<S, 4, 1>(isa),
@@ -179,10 +181,9 @@ impl<A: Real> Kernel for Four<'_, '_, A> {
             16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
             _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
-            // Of F64 alone, whose vectors of four the plan does not fill up to eight.
-            12 if A::V::<S>::LANES <= 4 => self.grouped::<S, 12, 1>(isa),
-            20 if A::V::<S>::LANES <= 4 => self.grouped::<S, 20, 1>(isa),
-            28 if A::V::<S>::LANES <= 4 => self.grouped::<S, 28, 1>(isa),
+            12 if fours => self.grouped::<S, 12, 1>(isa),
+            20 if fours => self.grouped::<S, 20, 1>(isa),
+            28 if fours => self.grouped::<S, 28, 1>(isa),
             16 => self.grouped::<S, 8, 2>(isa),
             _ => self.grouped::<S, 8, 0>(isa),
         }

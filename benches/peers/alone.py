@@ -27,7 +27,7 @@ BUILDS = [
 WORKSPACE = [
     "grid-sampler-2d-backward f32 4,64,64,64", "grid-sampler-2d-backward f32 2,32,256,256",
     "grid-sampler-2d-backward f32 1,3,512,512", "grid-sampler-2d-backward f16 4,16,14,14",
-    "max-unpool2d-backward f32 8,64,56,56 x2 in=transposed", "replication-pad2d-backward f32 8,64,56,56 pad 1,1,1,1 in=channels-last",
+    "max-unpool2d-backward f32 1,64,56,56 x2 in=transposed", "replication-pad2d-backward f32 8,64,56,56 pad 1,1,1,1 in=channels-last",
     "im2col-backward f32 8,3,224,224 k16 s16 in=channels-last",
 ]
 

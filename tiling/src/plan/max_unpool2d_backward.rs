@@ -19,7 +19,7 @@ use crate::{Operator, PlanError, PlanOptions, TargetSpec, Tensor, TensorSlot, Wo
 const CELLS_A_PICK: usize = 8;
 
 /// Copies of so many bytes are still in the caches when they are read; of larger ones each byte is moved three times instead of once.
-const CACHED: usize = 8 << 20;
+const CACHED: usize = 12 << 20;
 
 /// A plane of so many cells is more than its rows find in the caches one after the other, so that any copy pays.
 const LARGE_PLANE: usize = 1 << 19;

@@ -9,7 +9,7 @@ use plan_boxes::{boxed, largest, length, pad_bytes, summed};
 use plan_common::{all, computed, planned, problems};
 use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
-use ubtile_testkit::problems::Im2col;
+use ubtile_testkit::problems::{Im2col, MaxUnpool};
 use ubtile_tiling::{
     Bound, Choice, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col,
     max_unpool2d_backward as max_unpool, plan, replication_pad2d_backward as replication_pad,
@@ -271,5 +271,19 @@ fn parts_of_a_row_keep_their_sums_apart() {
         let plan = im2col::plan(&spec.problem(), &target, &PlanOptions::default()).unwrap();
         assert!(plan.tiles(0, 0).all(|tile| tile.accumulates || !tile.last), "{plan:?}");
         assert_eq!(plan.sums(), (Dtype::F32, apart));
+    }
+}
+
+/// Runs beside all of a plane are taken where these are fewer tiles than runs beside slices of it, and only there.
+#[test]
+fn a_plane_is_cut_into_the_fewest_tiles() {
+    let target = TargetSpec { local_bytes: 8192, ..TargetSpec::host(1) };
+    // Runs of 4096 elements, 8 bytes each: beside 5184 or 6400 bytes of cells are 368 or 224 in whole blocks of 64 bytes, half of the
+    // memory holds 512.
+    for (out_h, wanted) in [(36, vec![368, 1296]), (40, vec![512, 1024])] {
+        let plane = MaxUnpool { index_dtype: Dtype::I32, n: 1, c: 1, h: 64, w: 64, ..Default::default() };
+        let problem = Problem::MaxUnpool2dBackward(MaxUnpool { out_h, out_w: out_h, ..plane }.problem());
+        let sizes = sizes(&planned(&problem, &target, None)).into_iter().map(|(_, size)| size);
+        assert_eq!(sizes.collect::<Vec<_>>(), wanted, "{out_h} x {out_h} cells");
     }
 }

@@ -54,9 +54,12 @@ pub(super) fn round(element: Element, value: f32) -> f32 {
 }
 
 /// The value, or the one NaN that arithmetic makes.
+///
+/// The bits are asked, as compilers may take the NaN of a square root for any other, and drop what replaces it.
 #[inline]
 pub(super) fn canonical(value: f32) -> f32 {
-    if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value }
+    let bits = value.to_bits();
+    f32::from_bits(if bits << 1 > f32::INFINITY.to_bits() << 1 { 0x7fc0_0000 } else { bits })
 }
 
 /// The larger one; of a number and a NaN the number, of equal ones the second.

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::float::canonical;
 use super::memory::{Global, UNDEFINED, index};
 use crate::product::Element;
 use crate::program::{BLOCK, MoveStep, PadBytes, Transfer, size_of};
@@ -45,14 +46,13 @@ fn add(element: Element, to: &mut [u8], from: &[u8]) {
             *to = sum(*to, *from);
         }
     }
-    let nan = |value: f32| if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value };
     match element {
-        Element::F32 => each(to, from, |a, b| nan(f32::from_le_bytes(a) + f32::from_le_bytes(b)).to_le_bytes()),
+        Element::F32 => each(to, from, |a, b| canonical(f32::from_le_bytes(a) + f32::from_le_bytes(b)).to_le_bytes()),
         Element::F16 => each(to, from, |a, b| {
-            f16::from_f32(nan(f16::from_le_bytes(a).to_f32() + f16::from_le_bytes(b).to_f32())).to_le_bytes()
+            f16::from_f32(canonical(f16::from_le_bytes(a).to_f32() + f16::from_le_bytes(b).to_f32())).to_le_bytes()
         }),
         Element::Bf16 => each(to, from, |a, b| {
-            bf16::from_f32(nan(bf16::from_le_bytes(a).to_f32() + bf16::from_le_bytes(b).to_f32())).to_le_bytes()
+            bf16::from_f32(canonical(bf16::from_le_bytes(a).to_f32() + bf16::from_le_bytes(b).to_f32())).to_le_bytes()
         }),
         Element::I8 | Element::U8 => each(to, from, |[a], [b]| [u8::wrapping_add(a, b)]),
         Element::I16 | Element::U16 => {

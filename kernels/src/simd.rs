@@ -9,6 +9,7 @@ use core::fmt::Debug;
 use core::ops::{Add, Div, Mul, Sub};
 
 use half::{bf16, f16};
+use wide::{i16x16, u16x8, u16x16};
 
 use crate::level::Kernel;
 
@@ -80,6 +81,33 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
     fn load_bf16(self, src: &[bf16]) -> Self::F32;
     /// Rounds to bf16, to nearest even; every NaN becomes the canonical one.
     fn store_bf16(self, v: Self::F32, dst: &mut [bf16]);
+
+    /// Transposes the squares of eight 16-bit lanes that the first and the second halves of eight vectors are.
+    #[inline(always)]
+    fn transpose_halves(self, rows: [u16x16; 8]) -> [u16x16; 8] {
+        let [mut firsts, mut seconds] = [[u16x8::ZERO; 8]; 2];
+        for ((first, second), row) in firsts.iter_mut().zip(&mut seconds).zip(rows) {
+            [*first, *second] = bytemuck::cast(row);
+        }
+        let [firsts, seconds] = [firsts, seconds].map(u16x8::transpose);
+        let mut columns = rows;
+        for ((column, first), second) in columns.iter_mut().zip(firsts).zip(seconds) {
+            *column = bytemuck::cast([first, second]);
+        }
+        columns
+    }
+
+    /// Adds eight vectors of f16 or bf16 to +0.0, given as bits; with what to find a NaN by, the largest magnitudes.
+    #[inline(always)]
+    fn sums_of_halves(self, mut rows: [u16x16; 8]) -> ([u16x16; 8], i16x16) {
+        let mut largest = i16x16::ZERO;
+        for row in &mut rows {
+            let bits: i16x16 = bytemuck::cast(*row);
+            largest = largest.max(bits & i16x16::splat(i16::MAX));
+            *row = bytemuck::cast(bits & !bits.simd_eq(i16x16::splat(i16::MIN)));
+        }
+        (rows, largest)
+    }
 
     /// Whether two vectors of bf16 are faster read as [even and odd ones](Self::load_woven_bf16) than one after the other.
     const WEAVES_BF16: bool = false;

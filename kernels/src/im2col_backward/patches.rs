@@ -1,22 +1,25 @@
 //! Windows that share no cell, as the patches of an image: each cell has one term or none.
 //!
 //! Neighbouring cells are the taps of one window, which lie far apart in `grad_output`; side by side lie the windows of a tap. So
-//! squares of as many taps and windows as a vector has lanes are transposed. Small strides are left to the usual case, which
-//! interleaves so few rows without squares.
+//! squares of as many taps and windows as a vector has lanes are transposed, of halves two squares at once. Small strides are left
+//! to the usual case, which interleaves so few rows without squares.
+
+use core::mem;
+use core::ops::Range;
 
 use ubtile_tiling::im2col_backward::Geometry;
-use wide::{i16x8, u16x8};
+use wide::{i16x16, u16x16};
 
 use super::Rows;
 use crate::element::Element;
 use crate::level::Kernel;
 use crate::part::Piece;
-use crate::simd::{Isa, MOST_LANES, Real, Vector, lanes, prefetch_run, put};
+use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Bytes of a tensor that a level-2 cache holds beside another.
 const NEAR: usize = 1 << 20;
-/// Halves of a square's rows.
-const HALVES: usize = 8;
+/// Taps and windows of two squares of halves.
+const HALVES: [usize; 2] = [8, 16];
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -43,7 +46,8 @@ impl<T: Element> Kernel for Patches<'_, T> {
         let ([kh, kw], [sh, sw]) = (g.kernel.map(|k| k.get()), g.stride);
         let ([gn, gr, _], [on, oc, oh, _], [lh, lw]) = (g.grad_output_strides, g.out_strides, g.columns);
         let far = size_of_val(data) > NEAR;
-        let halves = Halves::new::<T>();
+        let infinity = T::narrow(T::Acc::ONE / T::Acc::default());
+        let infinity = bytemuck::try_cast([infinity; HALVES[1]]).unwrap_or(i16x16::ZERO);
         let has_gaps = kw < sw.get() || lw.wrapping_mul(kw) < g.w;
         for Piece { image, channels, units } in part.pieces(g.c, g.h) {
             for channel in channels {
@@ -52,129 +56,149 @@ impl<T: Element> Kernel for Patches<'_, T> {
                 let to = image.wrapping_mul(on).wrapping_add(channel.wrapping_mul(oc)).wrapping_sub(part.first);
                 // Rows of cells that the same taps reach, whose windows lie one behind the other.
                 for first in 0..sh.get().min(units.len()) {
+                    let start = units.start.wrapping_add(first);
+                    let (row, window) = (start % sh, start / sh);
+                    let rows = (start..units.end).step_by(sh.get());
+                    let reached = if row < kh { lh.saturating_sub(window).min(rows.len()) } else { 0 };
+                    for (index, y) in rows.clone().enumerate() {
+                        if has_gaps || index >= reached {
+                            let at = to.wrapping_add(y.wrapping_mul(oh));
+                            let Some(cells) = out.get_mut(at..at.wrapping_add(g.w)) else { return };
+                            cells.fill(T::zeroed());
+                        }
+                    }
                     // Vectors may go beyond a row where the next one lies behind it, which is written later.
                     let flows = oh == g.w && first.wrapping_add(1) < sh.get();
-                    for y in units.clone().skip(first).step_by(sh.get()) {
-                        let start = to.wrapping_add(y.wrapping_mul(oh));
+                    let tap = taps.wrapping_add(row).wrapping_mul(kw).wrapping_mul(gr);
+                    let start = from.wrapping_add(tap).wrapping_add(window.wrapping_mul(lw));
+                    let windows = Windows {
+                        data: data.get(start..).unwrap_or(&[]),
+                        pitch: gr,
+                        taps: kw,
+                        each: lw,
+                        count: reached.wrapping_mul(lw),
+                        stride: sw.get(),
+                        far,
+                    };
+                    let cells = rows.take(reached).map(|y| {
+                        let at = to.wrapping_add(y.wrapping_mul(oh));
                         let below = if flows && y.wrapping_add(1) < units.end { g.w.min(MOST_LANES) } else { 0 };
-                        let end = start.wrapping_add(g.w).wrapping_add(below);
-                        let Some(cells) = out.get_mut(start..end) else { return };
-                        let (row, window) = (y % sh, y / sh);
-                        let is_reached = row < kh && window < lh;
-                        if has_gaps || !is_reached {
-                            cells.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
-                        }
-                        if !is_reached {
-                            continue;
-                        }
-                        if far {
-                            // Part by part the next taps' windows, as the processor foresees no jump to them.
-                            let part = lw.wrapping_mul(kw);
-                            let next = taps.wrapping_add(row).wrapping_add(1).wrapping_mul(kw).wrapping_mul(gr);
-                            let from = from.wrapping_add(next).wrapping_add(window.wrapping_mul(part));
-                            prefetch_run(isa, isa.level2(), data, from, part);
-                        }
-                        let tap = taps.wrapping_add(row).wrapping_mul(kw).wrapping_mul(gr);
-                        let start = from.wrapping_add(tap).wrapping_add(window.wrapping_mul(lw));
-                        let data = data.get(start..).unwrap_or(&[]);
-                        Row { data, pitch: gr, taps: kw, windows: lw, stride: sw.get() }.make(isa, halves, cells);
-                    }
+                        at..at.wrapping_add(g.w).wrapping_add(below)
+                    });
+                    windows.make(isa, infinity, cells, out);
                 }
             }
         }
     }
 }
 
-/// What a row of cells is made from.
-struct Row<'a, T> {
-    /// The windows of the first tap, and what lies behind them.
+/// The windows of some rows that the same taps reach.
+struct Windows<'a, T> {
+    /// Those of the first tap, and what lies behind them.
     data: &'a [T],
     /// From a tap to the next.
     pitch: usize,
     taps: usize,
-    windows: usize,
+    /// Windows of a row.
+    each: usize,
+    /// Those of all rows.
+    count: usize,
     /// Cells from a window to the next.
     stride: usize,
+    /// Whether the next taps' windows are to be asked for, as the processor foresees no jump to them.
+    far: bool,
 }
 
-impl<T: Element> Row<'_, T> {
+impl<T: Element> Windows<'_, T> {
+    /// Makes the rows that lie in these ranges of `out`.
     #[inline(always)]
-    fn make<S: Isa>(&self, isa: S, halves: Halves, cells: &mut [T]) {
+    fn make<S: Isa>(&self, isa: S, infinity: i16x16, rows: impl Iterator<Item = Range<usize>>, out: &mut [T]) {
         if T::IS_HALF {
-            self.make_squares(HALVES, cells, |square| square.of_halves(halves));
+            self.make_squares(isa, HALVES, rows, out, |square| square.of_halves(isa, infinity));
         } else {
-            self.make_squares(V::<S, T>::LANES, cells, |square| square.of_floats(isa));
+            self.make_squares(isa, [V::<S, T>::LANES; 2], rows, out, |square| square.of_floats(isa));
         }
     }
 
-    /// The same by squares of so many lanes.
+    /// The same by squares of so many taps and windows.
     #[inline(always)]
-    fn make_squares(&self, lanes: usize, cells: &mut [T], square: impl Fn(Square<'_, '_, T>)) {
-        // The last taps first: what is written behind them belongs to the next window, of which it is no longer missing then.
-        for block in (0..=self.taps.wrapping_sub(1) / lanes).rev() {
-            let tap = block.wrapping_mul(lanes);
-            let taps = self.taps.wrapping_sub(tap).min(lanes);
-            let windows = self.windows(tap, taps, lanes);
-            if let Some(windows) = &windows {
-                let (count, last) = (lanes.min(self.windows), self.windows.saturating_sub(lanes));
-                let mut first = 0usize;
-                loop {
-                    let at = first.wrapping_mul(self.stride).wrapping_add(tap);
-                    square(Square { windows, taps, first, count, cells: &mut *cells, at, stride: self.stride });
-                    if first == last {
-                        break;
-                    }
-                    // The last windows again with some that are made.
-                    first = first.wrapping_add(lanes).min(last);
-                }
+    fn make_squares<S: Isa>(
+        &self,
+        isa: S,
+        [most, lanes]: [usize; 2],
+        rows: impl Iterator<Item = Range<usize>>,
+        out: &mut [T],
+        square: impl Fn(Square<'_, '_, T>),
+    ) {
+        let last = self.taps.wrapping_sub(1) / most;
+        // Of all rows at once where that is one block of taps.
+        let Some(mut windows) = self.of_taps(0, self.taps.min(most), lanes) else { return };
+        for (row, cells) in rows.enumerate() {
+            let Some(cells) = out.get_mut(cells) else { return };
+            let (before, stride) = (row.wrapping_mul(self.each), self.stride);
+            if self.far {
+                // Part by part.
+                let part = self.each.wrapping_mul(self.taps);
+                let next = self.taps.wrapping_mul(self.pitch).wrapping_add(row.wrapping_mul(part));
+                prefetch_run(isa, isa.level2(), self.data, next, part);
             }
-            // Those that a vector does not fit behind, or all.
-            for window in (0..self.windows).rev() {
-                let at = window.wrapping_mul(self.stride).wrapping_add(tap);
-                if windows.is_some() && at.wrapping_add(lanes) <= cells.len() {
-                    break;
+            // The last taps first: what is written behind them belongs to the next window, of which it is no longer missing then.
+            for block in (0..=last).rev() {
+                let tap = block.wrapping_mul(most);
+                let taps = self.taps.wrapping_sub(tap).min(most);
+                if last > 0 {
+                    let Some(those) = self.of_taps(tap, taps, lanes) else { return };
+                    windows = those;
                 }
-                for (k, cell) in cells.get_mut(at..).unwrap_or_default().iter_mut().take(taps).enumerate() {
-                    let term = self.data.get(tap.wrapping_add(k).wrapping_mul(self.pitch).wrapping_add(window));
-                    *cell = T::narrow(T::Acc::default() + term.map_or(T::Acc::default(), |term| term.widen()));
+                if before.wrapping_add(self.each.div_ceil(lanes).wrapping_mul(lanes)) > windows[0].len() {
+                    // The data end before a vector does.
+                    let cells = cells.get_mut(tap..).unwrap_or_default();
+                    Square { windows: &windows, taps, from: before, count: self.each, cells, stride }.one_by_one();
+                    continue;
+                }
+                for first in (0..self.each).step_by(lanes) {
+                    let (from, to) = (before.wrapping_add(first), first.wrapping_mul(stride).wrapping_add(tap));
+                    let cells = cells.get_mut(to..).unwrap_or_default();
+                    let count = self.each.wrapping_sub(first).min(lanes);
+                    square(Square { windows: &windows, taps, from, count, cells, stride });
                 }
             }
         }
     }
 
-    /// The windows of some taps from one on, a vector of `lanes` at least, with those of the next row if so. All are as long as each
-    /// other, so that one look at a length does for all. `None` where the data end before.
+    /// All windows of some taps from one on and as many behind them as a vector reads, if there are. All are as long as each other.
     #[inline(always)]
-    fn windows(&self, tap: usize, taps: usize, lanes: usize) -> Option<[&[T]; MOST_LANES]> {
-        let (mut start, count) = (tap.wrapping_mul(self.pitch), self.windows.max(lanes));
-        let mut windows = [self.data.get(start..start.wrapping_add(count))?; MOST_LANES];
-        for (k, windows) in windows.iter_mut().enumerate().take(lanes) {
-            if k < taps {
-                *windows = self.data.get(start..start.wrapping_add(count))?;
-                start = start.wrapping_add(self.pitch);
-            }
+    fn of_taps(&self, tap: usize, taps: usize, lanes: usize) -> Option<[&[T]; HALVES[0]]> {
+        let start = tap.wrapping_mul(self.pitch);
+        let last = start.wrapping_add(taps.wrapping_sub(1).wrapping_mul(self.pitch));
+        let count = self.data.len().checked_sub(last)?.min(self.count.wrapping_add(lanes));
+        let mut windows = [self.data.get(start..start.wrapping_add(count))?; HALVES[0]];
+        let mut start = start;
+        for windows in windows.iter_mut().take(taps) {
+            *windows = self.data.get(start..start.wrapping_add(count))?;
+            start = start.wrapping_add(self.pitch);
         }
         Some(windows)
     }
 }
 
-/// Some windows of a row and some of their taps, as many of both as there are lanes at most.
+/// Some windows of a row and some of their taps.
 struct Square<'a, 'c, T> {
-    /// Of each tap all windows of the row.
-    windows: &'a [&'a [T]; MOST_LANES],
+    /// Of each tap all windows.
+    windows: &'a [&'a [T]; HALVES[0]],
     taps: usize,
-    first: usize,
+    /// The first of the windows.
+    from: usize,
     count: usize,
-    /// The row, of which the cells from `at` on are those of the first window.
+    /// The row from the cells of the first window on.
     cells: &'c mut [T],
-    at: usize,
     /// Cells from a window to the next.
     stride: usize,
 }
 
 impl<T: Element> Square<'_, '_, T> {
-    /// Makes as many cells of each window as there are lanes, zeros behind those of the last tap; none where the row has not so many.
-    /// Of F32 and F64.
+    /// Makes as many cells of each window as there are lanes, zeros behind those of the last tap; those of the taps alone where the row
+    /// has no more. Of F32 and F64.
     #[inline(always)]
     fn of_floats<S: Isa>(mut self, isa: S) {
         let (lanes, zero) = (V::<S, T>::LANES, V::<S, T>::splat(isa, T::Acc::default()));
@@ -197,31 +221,68 @@ impl<T: Element> Square<'_, '_, T> {
             |k| sums.get(k).copied().unwrap_or(zero),
             #[inline(always)]
             |k, sums| {
-                // They are of the type that sums are made in.
-                if let Some(Ok(cells)) = self.next(k, lanes).map(bytemuck::try_cast_slice_mut) {
-                    sums.store(cells);
+                if k >= self.count {
+                    return;
                 }
+                // They are of the type that sums are made in.
+                match self.cells.get_mut(..lanes).map(bytemuck::try_cast_slice_mut) {
+                    Some(Ok(cells)) => sums.store(cells),
+                    _ => {
+                        let cells = self.cells.get_mut(..self.taps).map(bytemuck::try_cast_slice_mut);
+                        if let Some(Ok(cells)) = cells {
+                            sums.store(cells);
+                        }
+                    }
+                }
+                self.go_on();
             },
         );
     }
 
-    /// The same of F16 and BF16, without widening: the sum of one term has its bits but for a NaN and -0.0.
+    /// The same of F16 and BF16, without widening: the sum of one term has its bits but for a NaN, of which there are few, and -0.0.
     #[inline(always)]
-    fn of_halves(mut self, halves: Halves) {
-        let mut rows = [u16x8::ZERO; HALVES];
+    fn of_halves<S: Isa>(mut self, isa: S, infinity: i16x16) {
+        let mut rows = [u16x16::ZERO; HALVES[0]];
         for (k, row) in rows.iter_mut().enumerate() {
-            if let Some(terms) = self.terms(k, HALVES) {
-                *row = bytemuck::try_cast(lanes::<T, HALVES>(terms)).unwrap_or(u16x8::ZERO);
+            if let Some(terms) = self.terms(k, HALVES[1]).and_then(|terms| terms.first_chunk::<{ HALVES[1] }>()) {
+                *row = bytemuck::try_cast(*terms).unwrap_or(u16x16::ZERO);
             }
         }
-        if halves.have_others(&rows) {
-            for row in &mut rows {
-                *row = halves.sum(*row);
+        let (rows, largest) = isa.sums_of_halves(rows);
+        if largest.simd_gt(infinity).any() {
+            return self.one_by_one();
+        }
+        let sums = isa.transpose_halves(rows).map(bytemuck::cast::<u16x16, [[u16; HALVES[0]]; 2]>);
+        // Of each half of the windows.
+        for half in 0..2usize {
+            for (k, window) in sums.iter().enumerate() {
+                let Some(&sums) = window.get(half) else { return };
+                if half.wrapping_mul(HALVES[0]).wrapping_add(k) >= self.count {
+                    return;
+                }
+                match self.cells.first_chunk_mut() {
+                    Some(cells) => *cells = bytemuck::try_cast(sums).unwrap_or([T::zeroed(); HALVES[0]]),
+                    // In registers: the compiler would store every vector, for none but the last.
+                    None => put_first(bytemuck::cast(sums), self.taps, self.cells),
+                }
+                if !self.go_on() {
+                    return;
+                }
             }
         }
-        for (k, sums) in u16x8::transpose(rows).into_iter().enumerate() {
-            if let Some(cells) = self.next(k, HALVES) {
-                put(bytemuck::try_cast(sums).unwrap_or([T::zeroed(); HALVES]), cells);
+    }
+
+    /// Makes the cells of the taps one after the other.
+    #[cold]
+    #[inline(never)]
+    fn one_by_one(mut self) {
+        for window in (self.from..).take(self.count) {
+            for (cell, windows) in self.cells.iter_mut().zip(self.windows).take(self.taps) {
+                let term = windows.get(window).map_or(T::Acc::default(), |term| term.widen());
+                *cell = T::narrow(T::Acc::default() + term);
+            }
+            if !self.go_on() {
+                return;
             }
         }
     }
@@ -230,50 +291,22 @@ impl<T: Element> Square<'_, '_, T> {
     #[inline(always)]
     fn terms(&self, tap: usize, lanes: usize) -> Option<&[T]> {
         let windows = self.windows.get(tap).filter(|_| tap < self.taps)?;
-        windows.get(self.first..self.first.wrapping_add(lanes))
+        windows.get(self.from..self.from.wrapping_add(lanes))
     }
 
-    /// So many cells of a window, each the next one, if there are.
+    /// Leaves the first window's cells out; false where there are no others.
     #[inline(always)]
-    fn next(&mut self, window: usize, lanes: usize) -> Option<&mut [T]> {
-        let at = self.at;
-        self.at = at.wrapping_add(self.stride);
-        if window < self.count { self.cells.get_mut(at..at.wrapping_add(lanes)) } else { None }
+    fn go_on(&mut self) -> bool {
+        let Some(cells) = mem::take(&mut self.cells).get_mut(self.stride..) else { return false };
+        self.cells = cells;
+        true
     }
 }
 
-/// The bits of what sums of one F16 or BF16 may not be: a vector of its infinity, and of its canonical NaN.
-#[derive(Clone, Copy)]
-struct Halves {
-    infinity: i16x8,
-    nan: i16x8,
-}
-
-impl Halves {
-    #[inline(always)]
-    fn new<T: Element>() -> Self {
-        let vector = |value: T::Acc| bytemuck::try_cast([T::narrow(value); HALVES]).unwrap_or(i16x8::ZERO);
-        Self { infinity: vector(T::Acc::ONE / T::Acc::default()), nan: vector(T::Acc::NAN) }
-    }
-
-    /// Whether there are any of those among terms.
-    #[inline(always)]
-    fn have_others(self, terms: &[u16x8; HALVES]) -> bool {
-        let (mut largest, mut least) = (i16x8::ZERO, i16x8::ZERO);
-        for &terms in terms {
-            let terms: i16x8 = bytemuck::cast(terms);
-            largest = largest.max(terms & i16x8::splat(i16::MAX));
-            least = least.min(terms);
-        }
-        (largest.simd_gt(self.infinity) | least.simd_eq(i16x8::splat(i16::MIN))).any()
-    }
-
-    /// +0.0 and a term.
-    #[inline(always)]
-    fn sum(self, terms: u16x8) -> u16x8 {
-        let terms: i16x8 = bytemuck::cast(terms);
-        let is_nan = (terms & i16x8::splat(i16::MAX)).simd_gt(self.infinity);
-        let is_zero = terms.simd_eq(i16x8::splat(i16::MIN));
-        bytemuck::cast(is_nan.bitselect(self.nan, terms) & !is_zero)
-    }
+/// Writes the first of so many halves, where a row ends before a vector does.
+#[cold]
+#[inline(never)]
+fn put_first<T: Element>(halves: u128, count: usize, cells: &mut [T]) {
+    let halves = bytemuck::try_cast(halves).unwrap_or([T::zeroed(); HALVES[0]]);
+    cells.iter_mut().zip(halves).take(count).for_each(|(cell, half)| *cell = half);
 }

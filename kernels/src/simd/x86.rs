@@ -13,7 +13,7 @@ mod f64x8;
 use core::arch::x86_64::*;
 
 use half::{bf16, f16};
-use wide::{f32x4, f64x2};
+use wide::{f32x4, f64x2, i16x16, u16x16};
 
 pub(crate) use self::avx512::Avx512;
 use self::f32x8::F32x8;
@@ -231,6 +231,43 @@ impl Isa for Avx2 {
             _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b1000>(packed))
         };
         put(wide::u16x8::from(bits).to_array().map(bf16::from_bits), dst);
+    }
+
+    #[inline(always)]
+    fn transpose_halves(self, rows: [u16x16; 8]) -> [u16x16; 8] {
+        let [a, b, c, d, e, f, g, h] = rows.map(__m256i::from);
+        // SAFETY: there is a token.
+        let columns = unsafe {
+            let [ab, cd, ef, gh] = [(a, b), (c, d), (e, f), (g, h)]
+                .map(|(a, b)| [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]);
+            let quads = |[low_a, high_a]: [__m256i; 2], [low_b, high_b]: [__m256i; 2]| {
+                [
+                    _mm256_unpacklo_epi32(low_a, low_b),
+                    _mm256_unpackhi_epi32(low_a, low_b),
+                    _mm256_unpacklo_epi32(high_a, high_b),
+                    _mm256_unpackhi_epi32(high_a, high_b),
+                ]
+            };
+            let ([a, b, c, d], [e, f, g, h]) = (quads(ab, cd), quads(ef, gh));
+            [(a, e), (b, f), (c, g), (d, h)].map(|(a, e)| [_mm256_unpacklo_epi64(a, e), _mm256_unpackhi_epi64(a, e)])
+        };
+        let [[a, b], [c, d], [e, f], [g, h]] = columns;
+        [a, b, c, d, e, f, g, h].map(u16x16::from)
+    }
+
+    #[inline(always)]
+    fn sums_of_halves(self, mut rows: [u16x16; 8]) -> ([u16x16; 8], i16x16) {
+        // SAFETY: there is a token.
+        unsafe {
+            let (magnitude, negative_zero) = (_mm256_set1_epi16(i16::MAX), _mm256_set1_epi16(i16::MIN));
+            let mut largest = _mm256_setzero_si256();
+            for row in &mut rows {
+                let bits = (*row).into();
+                largest = _mm256_max_epi16(largest, _mm256_and_si256(bits, magnitude));
+                *row = _mm256_andnot_si256(_mm256_cmpeq_epi16(bits, negative_zero), bits).into();
+            }
+            (rows, largest.into())
+        }
     }
 
     // An f32 has the bits of a bf16 in its upper half, so two of them share a word, and nothing is shuffled.

@@ -31,10 +31,11 @@ judge() {
 
 cp -r "$root/capi/examples" "$root/capi/include" "$tmp"
 
-# By all cores and not optimised as a whole: bytes are counted elsewhere.
-(cd "$root/capi/lib" && CARGO_TARGET_DIR=$base/c-host CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-    cargo build --release --locked --quiet)
-host=$base/c-host/release/libubtile.a
+# With the kernels of the self-test's images for this kind of processor, which are compiled once for both.
+machine=$("$cross/bin/rustc" --version --verbose | sed -n 's/^host: //p')
+shared=$(realpath -m "${CARGO_TARGET_DIR:-$here/selftest/target}")/selftest
+(cd "$root/capi/lib" && CARGO_TARGET_DIR=$shared "$cross/bin/cargo" build --profile bits --locked --quiet --target "$machine")
+host=$shared/$machine/bits/libubtile.a
 make -s -C "$tmp/examples/host" LIBRARY="$host" example
 judge "host, make" "$tmp/examples/host/example"
 cmake -S "$tmp/examples/host" -B "$tmp/build" -DUBTILE_LIBRARY="$host" -DCMAKE_C_FLAGS="-I$tmp/include" >/dev/null

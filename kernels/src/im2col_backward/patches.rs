@@ -18,8 +18,10 @@ use crate::simd::{Isa, MOST_LANES, Real, Vector, prefetch_run};
 
 /// Bytes of a tensor that a level-2 cache holds beside another.
 const NEAR: usize = 1 << 20;
-/// Taps and windows of two squares of halves.
-const HALVES: [usize; 2] = [8, 16];
+/// Taps of a square at most, as vectors have no more lanes here, and of squares of halves.
+const TAPS: usize = 8;
+/// Windows of two squares of halves.
+const WINDOWS: usize = 16;
 
 type V<S, T> = <<T as Element>::Acc as Real>::V<S>;
 
@@ -47,7 +49,7 @@ impl<T: Element> Kernel for Patches<'_, T> {
         let ([gn, gr, _], [on, oc, oh, _], [lh, lw]) = (g.grad_output_strides, g.out_strides, g.columns);
         let far = size_of_val(data) > NEAR;
         let infinity = T::narrow(T::Acc::ONE / T::Acc::default());
-        let infinity = bytemuck::try_cast([infinity; HALVES[1]]).unwrap_or(i16x16::ZERO);
+        let infinity = bytemuck::try_cast([infinity; WINDOWS]).unwrap_or(i16x16::ZERO);
         let has_gaps = kw < sw.get() || lw.wrapping_mul(kw) < g.w;
         for Piece { image, channels, units } in part.pieces(g.c, g.h) {
             for channel in channels {
@@ -114,7 +116,7 @@ impl<T: Element> Windows<'_, T> {
     #[inline(always)]
     fn make<S: Isa>(&self, isa: S, infinity: i16x16, rows: impl Iterator<Item = Range<usize>>, out: &mut [T]) {
         if T::IS_HALF {
-            self.make_squares(isa, HALVES, rows, out, |square| square.of_halves(isa, infinity));
+            self.make_squares(isa, [TAPS, WINDOWS], rows, out, |square| square.of_halves(isa, infinity));
         } else {
             self.make_squares(isa, [V::<S, T>::LANES; 2], rows, out, |square| square.of_floats(isa));
         }
@@ -168,11 +170,11 @@ impl<T: Element> Windows<'_, T> {
 
     /// All windows of some taps from one on and as many behind them as a vector reads, if there are. All are as long as each other.
     #[inline(always)]
-    fn of_taps(&self, tap: usize, taps: usize, lanes: usize) -> Option<[&[T]; HALVES[0]]> {
+    fn of_taps(&self, tap: usize, taps: usize, lanes: usize) -> Option<[&[T]; TAPS]> {
         let start = tap.wrapping_mul(self.pitch);
         let last = start.wrapping_add(taps.wrapping_sub(1).wrapping_mul(self.pitch));
         let count = self.data.len().checked_sub(last)?.min(self.count.wrapping_add(lanes));
-        let mut windows = [self.data.get(start..start.wrapping_add(count))?; HALVES[0]];
+        let mut windows = [self.data.get(start..start.wrapping_add(count))?; TAPS];
         let mut start = start;
         for windows in windows.iter_mut().take(taps) {
             *windows = self.data.get(start..start.wrapping_add(count))?;
@@ -185,7 +187,7 @@ impl<T: Element> Windows<'_, T> {
 /// Some windows of a row and some of their taps.
 struct Square<'a, 'c, T> {
     /// Of each tap all windows.
-    windows: &'a [&'a [T]; HALVES[0]],
+    windows: &'a [&'a [T]; TAPS],
     taps: usize,
     /// The first of the windows.
     from: usize,
@@ -202,7 +204,7 @@ impl<T: Element> Square<'_, '_, T> {
     #[inline(always)]
     fn of_floats<S: Isa>(mut self, isa: S) {
         let (lanes, zero) = (V::<S, T>::LANES, V::<S, T>::splat(isa, T::Acc::default()));
-        let (mut sums, mut all) = ([zero; MOST_LANES], zero);
+        let (mut sums, mut all) = ([zero; TAPS], zero);
         for (k, sums) in sums.iter_mut().enumerate().take(lanes) {
             if let Some(terms) = self.terms(k, lanes) {
                 // The sum of one term: +0.0 where that is -0.0.
@@ -228,8 +230,7 @@ impl<T: Element> Square<'_, '_, T> {
                 match self.cells.get_mut(..lanes).map(bytemuck::try_cast_slice_mut) {
                     Some(Ok(cells)) => sums.store(cells),
                     _ => {
-                        let cells = self.cells.get_mut(..self.taps).map(bytemuck::try_cast_slice_mut);
-                        if let Some(Ok(cells)) = cells {
+                        if let Some(Ok(cells)) = self.cells.get_mut(..self.taps).map(bytemuck::try_cast_slice_mut) {
                             sums.store(cells);
                         }
                     }
@@ -242,9 +243,9 @@ impl<T: Element> Square<'_, '_, T> {
     /// The same of F16 and BF16, without widening: the sum of one term has its bits but for a NaN, of which there are few, and -0.0.
     #[inline(always)]
     fn of_halves<S: Isa>(mut self, isa: S, infinity: i16x16) {
-        let mut rows = [u16x16::ZERO; HALVES[0]];
+        let mut rows = [u16x16::ZERO; TAPS];
         for (k, row) in rows.iter_mut().enumerate() {
-            if let Some(terms) = self.terms(k, HALVES[1]).and_then(|terms| terms.first_chunk::<{ HALVES[1] }>()) {
+            if let Some(terms) = self.terms(k, WINDOWS).and_then(|terms| terms.first_chunk::<WINDOWS>()) {
                 *row = bytemuck::try_cast(*terms).unwrap_or(u16x16::ZERO);
             }
         }
@@ -252,16 +253,16 @@ impl<T: Element> Square<'_, '_, T> {
         if largest.simd_gt(infinity).any() {
             return self.one_by_one();
         }
-        let sums = isa.transpose_halves(rows).map(bytemuck::cast::<u16x16, [[u16; HALVES[0]]; 2]>);
+        let sums = isa.transpose_halves(rows).map(bytemuck::cast::<u16x16, [[u16; TAPS]; 2]>);
         // Of each half of the windows.
         for half in 0..2usize {
             for (k, window) in sums.iter().enumerate() {
                 let Some(&sums) = window.get(half) else { return };
-                if half.wrapping_mul(HALVES[0]).wrapping_add(k) >= self.count {
+                if half.wrapping_mul(TAPS).wrapping_add(k) >= self.count {
                     return;
                 }
                 match self.cells.first_chunk_mut() {
-                    Some(cells) => *cells = bytemuck::try_cast(sums).unwrap_or([T::zeroed(); HALVES[0]]),
+                    Some(cells) => *cells = bytemuck::try_cast(sums).unwrap_or([T::zeroed(); TAPS]),
                     // In registers: the compiler would store every vector, for none but the last.
                     None => put_first(bytemuck::cast(sums), self.taps, self.cells),
                 }
@@ -307,6 +308,6 @@ impl<T: Element> Square<'_, '_, T> {
 #[cold]
 #[inline(never)]
 fn put_first<T: Element>(halves: u128, count: usize, cells: &mut [T]) {
-    let halves = bytemuck::try_cast(halves).unwrap_or([T::zeroed(); HALVES[0]]);
+    let halves = bytemuck::try_cast(halves).unwrap_or([T::zeroed(); TAPS]);
     cells.iter_mut().zip(halves).take(count).for_each(|(cell, half)| *cell = half);
 }

@@ -151,6 +151,27 @@ fn eight_halves<T: bytemuck::Pod>(src: &[T]) -> __m128i {
     eight.into()
 }
 
+/// Transposes the squares of eight lanes that the first and the second halves of eight vectors are.
+#[target_feature(enable = "avx,avx2,f16c")]
+#[inline]
+fn transpose_halves([a, b, c, d, e, f, g, h]: [u16x16; 8]) -> [u16x16; 8] {
+    let pairs =
+        |a: u16x16, b: u16x16| [_mm256_unpacklo_epi16(a.into(), b.into()), _mm256_unpackhi_epi16(a.into(), b.into())];
+    let quads = |[low_a, high_a]: [__m256i; 2], [low_b, high_b]: [__m256i; 2]| {
+        [
+            _mm256_unpacklo_epi32(low_a, low_b),
+            _mm256_unpackhi_epi32(low_a, low_b),
+            _mm256_unpacklo_epi32(high_a, high_b),
+            _mm256_unpackhi_epi32(high_a, high_b),
+        ]
+    };
+    let columns = |a, b| [_mm256_unpacklo_epi64(a, b).into(), _mm256_unpackhi_epi64(a, b).into()];
+    let [a, b, c, d] = quads(pairs(a, b), pairs(c, d));
+    let [e, f, g, h] = quads(pairs(e, f), pairs(g, h));
+    let ([a, b], [c, d], [e, f], [g, h]) = (columns(a, e), columns(b, f), columns(c, g), columns(d, h));
+    [a, b, c, d, e, f, g, h]
+}
+
 /// Rounds to bf16, whose bits are the upper half of each lane; what is in the lower half is rubbish.
 #[inline(always)]
 fn round_to_bf16(v: F32x8) -> __m256i {
@@ -235,24 +256,8 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     fn transpose_halves(self, rows: [u16x16; 8]) -> [u16x16; 8] {
-        let [a, b, c, d, e, f, g, h] = rows.map(__m256i::from);
         // SAFETY: there is a token.
-        let columns = unsafe {
-            let [ab, cd, ef, gh] = [(a, b), (c, d), (e, f), (g, h)]
-                .map(|(a, b)| [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]);
-            let quads = |[low_a, high_a]: [__m256i; 2], [low_b, high_b]: [__m256i; 2]| {
-                [
-                    _mm256_unpacklo_epi32(low_a, low_b),
-                    _mm256_unpackhi_epi32(low_a, low_b),
-                    _mm256_unpacklo_epi32(high_a, high_b),
-                    _mm256_unpackhi_epi32(high_a, high_b),
-                ]
-            };
-            let ([a, b, c, d], [e, f, g, h]) = (quads(ab, cd), quads(ef, gh));
-            [(a, e), (b, f), (c, g), (d, h)].map(|(a, e)| [_mm256_unpacklo_epi64(a, e), _mm256_unpackhi_epi64(a, e)])
-        };
-        let [[a, b], [c, d], [e, f], [g, h]] = columns;
-        [a, b, c, d, e, f, g, h].map(u16x16::from)
+        unsafe { transpose_halves(rows) }
     }
 
     #[inline(always)]

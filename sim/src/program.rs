@@ -96,6 +96,7 @@ pub use isa::{Field, Limits, Missing};
 pub(crate) use isa::{lacks, lacks_vector};
 pub use operation::{BinaryOp, Masking, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 pub use parts::{Access, Layout, Part, Parts};
+pub(crate) use scalar::canonical;
 pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};
 pub use source::{
     Buffer, BufferId, Content, For, If, Node, NodeId, Position, Register, Role, Source, Statement, Tensor, TensorId,

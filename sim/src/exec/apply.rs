@@ -6,7 +6,7 @@ use super::{cast, float, integer, movement, permute, reduce};
 use crate::product::Element;
 use crate::program::{
     Action, FaultKind, OperandAt, Part, PlaceAt, Program, Relation, Step, UnaryOp, VectorOp, VectorStep, WriteStep,
-    is_float, size_of,
+    canonical, is_float, size_of,
 };
 
 /// Does to memory what a step does; `local` is the UB of its core. Flags, barriers and the like do nothing, and reads are the
@@ -170,7 +170,7 @@ fn index_lanes(step: &VectorStep, element: Element, repeat: u32, to: &mut Row) {
         let mut wide = [0.0; 128];
         let start = float::scalar(element, step.scalar);
         for (lane, value) in (first..).zip(&mut wide) {
-            *value = float::canonical(start + lane as f32);
+            *value = canonical(start + lane as f32);
         }
         float::narrow(element, &wide, to);
         return;

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 
 use super::lanes::Row;
 use crate::product::Element;
-use crate::program::{BinaryOp, Relation, ScalarOp, UnaryOp};
+use crate::program::{BinaryOp, Relation, ScalarOp, UnaryOp, canonical};
 
 /// Lanes as f32.
 pub(super) type Wide = [f32; 128];
@@ -51,15 +51,6 @@ pub(super) fn round(element: Element, value: f32) -> f32 {
         Element::Bf16 => bf16::from_f32(value).to_f32(),
         _ => value,
     }
-}
-
-/// The value, or the one NaN that arithmetic makes.
-///
-/// The bits are asked, as compilers may take the NaN of a square root for any other, and drop what replaces it.
-#[inline]
-pub(super) fn canonical(value: f32) -> f32 {
-    let bits = value.to_bits();
-    f32::from_bits(if bits << 1 > f32::INFINITY.to_bits() << 1 { 0x7fc0_0000 } else { bits })
 }
 
 /// The larger one; of a number and a NaN the number, of equal ones the second.

@@ -2,10 +2,9 @@
 
 use half::{bf16, f16};
 
-use super::float::canonical;
 use super::memory::{Global, UNDEFINED, index};
 use crate::product::Element;
-use crate::program::{BLOCK, MoveStep, PadBytes, Transfer, size_of};
+use crate::program::{BLOCK, MoveStep, PadBytes, Transfer, canonical, size_of};
 
 pub(super) fn transfer(step: &Transfer, local: &mut [u8], global: &mut Global) {
     let bytes = step.bytes as usize;

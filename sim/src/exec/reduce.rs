@@ -3,7 +3,7 @@
 use super::float::{self, Wide};
 use super::lanes::{self, Row};
 use crate::product::Element;
-use crate::program::{ReduceOp, VectorOp, VectorStep};
+use crate::program::{ReduceOp, VectorOp, VectorStep, canonical};
 
 /// Carries out a reduction. Only floating-point lanes have them.
 pub(super) fn reduce(step: &VectorStep, local: &mut [u8]) {
@@ -29,7 +29,7 @@ pub(super) fn reduce(step: &VectorStep, local: &mut [u8]) {
         let count = lanes / group;
         let mut results: Wide = [0.0; 128];
         for (result, values) in results.iter_mut().zip(wide[..lanes].chunks_exact_mut(group)) {
-            *result = float::canonical(of(op, element, values));
+            *result = canonical(of(op, element, values));
         }
         let mut row = Row::ZERO;
         float::narrow(element, &results, &mut row);

@@ -16,9 +16,18 @@ pub enum Float {
     Reg(Reg),
 }
 
+/// The value, or the one NaN that arithmetic makes.
+///
+/// The bits are asked, as compilers may take the NaN of a square root for any other, and drop what replaces it.
+#[inline]
+pub(crate) fn canonical(value: f32) -> f32 {
+    let bits = value.to_bits();
+    f32::from_bits(if bits << 1 > f32::INFINITY.to_bits() << 1 { 0x7fc0_0000 } else { bits })
+}
+
 impl From<f32> for Float {
     fn from(value: f32) -> Self {
-        Self::Bits(if value.is_nan() { f32::NAN.to_bits() & 0x7fff_ffff } else { value.to_bits() })
+        Self::Bits(canonical(value).to_bits())
     }
 }
 
@@ -151,7 +160,7 @@ impl FloatOp {
     ];
 
     pub(super) fn eval(self, a: f32, b: f32) -> f32 {
-        let result = match self {
+        canonical(match self {
             Self::Add => a + b,
             Self::Sub => a - b,
             Self::Mul => a * b,
@@ -159,8 +168,7 @@ impl FloatOp {
             Self::Min if a < b || b.is_nan() => a,
             Self::Max if a > b || b.is_nan() => a,
             Self::Min | Self::Max => b,
-        };
-        if result.is_nan() { f32::from_bits(0x7fc0_0000) } else { result }
+        })
     }
 }
 

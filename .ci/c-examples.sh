@@ -2,7 +2,7 @@
 # Builds the C examples with nothing but the header and the static library, on this machine and for an emulated Cortex-M4, runs
 # them, and runs the Rust example of docs/firmware.md from an empty folder.
 #
-# Builds in ${CARGO_TARGET_DIR:-capi/lib/target}.
+# Builds in ${CARGO_TARGET_DIR:-capi/lib/target}, and for this machine where the self-test does.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -32,7 +32,7 @@ judge() {
 cp -r "$root/capi/examples" "$root/capi/include" "$tmp"
 
 # With the kernels of the self-test's images for this kind of processor, which are compiled once for both.
-machine=$("$cross/bin/rustc" --version --verbose | sed -n 's/^host: //p')
+machine=$("$cross/bin/rustc" --print host-tuple)
 shared=$(realpath -m "${CARGO_TARGET_DIR:-$here/selftest/target}")/selftest
 (cd "$root/capi/lib" && CARGO_TARGET_DIR=$shared "$cross/bin/cargo" build --profile bits --locked --quiet --target "$machine")
 host=$shared/$machine/bits/libubtile.a

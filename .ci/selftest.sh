@@ -65,7 +65,7 @@ judge() {
 
 failed=0
 # By its name, so that the image for the same kind of processor is built with the same kernels.
-host=$("$cross/bin/rustc" --version --verbose | sed -n 's/^host: //p')
+host=$("$cross/bin/rustc" --print host-tuple)
 build host "$host" ""
 "$CARGO_TARGET_DIR/$host/bits/host" | sed 's/^/selftest: host: /'
 for target in "${targets[@]}"; do

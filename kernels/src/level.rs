@@ -123,6 +123,16 @@ impl Level {
         }
     }
 
+    /// Whether the level-1 cache keeps two rows of four planes and of as many gradients, which lie a power of two apart where an image is
+    /// as large: known of some processors that have twelve ways.
+    pub(crate) const fn keeps_four_planes(self) -> bool {
+        match self.eight().0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx2(isa) => isa.has_twelve_ways(),
+            _ => false,
+        }
+    }
+
     /// This level, or the one with at most eight lanes that its processor has as well.
     pub(crate) const fn eight(self) -> Self {
         match self.0 {

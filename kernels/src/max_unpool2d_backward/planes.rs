@@ -21,7 +21,8 @@ const ROWS_AHEAD: usize = 2;
 const FAR: usize = 4 * CACHED;
 /// Of planes of so many bytes processors foresee less, so that to ask for few lines pays a little earlier.
 const LARGE_PLANE: usize = 128 << 10;
-/// Small planes are lines enough to keep a processor busy, so that more pay off late: those of cells of eight bytes, and of less.
+/// Small planes are lines enough to keep a processor busy, so that more pay off late: those of cells of eight bytes by processors that ask
+/// for few, and all.
 const SMALL_PLANE: usize = 64 << 10;
 const SMALLER_PLANE: usize = 32 << 10;
 /// How many indices to ask ahead.
@@ -145,7 +146,7 @@ impl Ahead {
         let plane = cells.saturating_mul(size_of::<W>());
         let cached = match size_of::<W>() {
             4.. if plane >= LARGE_PLANE && lines <= ROUND / 2 => CACHED / 4 * 3,
-            8.. if plane < SMALL_PLANE => FAR,
+            8.. if plane < SMALL_PLANE && !asks_most => FAR,
             _ if plane < SMALLER_PLANE => FAR,
             _ => CACHED,
         };

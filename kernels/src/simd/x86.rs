@@ -68,6 +68,11 @@ impl Avx2 {
         self.zen5 || self.fp16
     }
 
+    /// Whether its level-1 cache has twelve ways, as Intel's have from Sapphire Rapids on and AMD's from Zen 5 on; eight are usual.
+    pub(crate) const fn has_twelve_ways(self) -> bool {
+        self.zen5 || self.fp16
+    }
+
     /// Whether it has AVX512-FP16, as Intel's have from Sapphire Rapids on. Of these some things were measured: the grid sampler gains by
     /// AVX-512 too, which Zen 5 was not asked, and max unpooling loses by asking for lines that it may not read.
     pub(crate) const fn fp16(self) -> bool {

@@ -1,6 +1,6 @@
-"""Writes docs/performance.md and its plots from the rows of `compare.py --json` and of `alone.py`:
-`performance.py ROWS.json ALONE.json DOCS [OTHERS.json]`. With OTHERS, rows of the same machine, those of cases that ROWS lacks
-are added to ROWS.json first."""
+"""Writes docs/performance.md, or a page of another machine beside it, and its plots from the rows of `compare.py --json` and of
+`alone.py`: `performance.py ROWS.json ALONE.json PAGE.md [OTHERS.json]`. With OTHERS, rows of the same machine, those of cases that
+ROWS lacks are added to ROWS.json first."""
 
 import json
 import math
@@ -18,6 +18,29 @@ NAMES = {
     "max-unpool2d-backward": "MaxUnpool2dBackward", "replication-pad2d-backward": "ReplicationPad2dBackward",
 }
 COLUMNS = (("ratio", 1), ("compile_ratio", 1), ("ratio", 2))
+
+COLUMNS_MEAN = """Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's time (the better of its eager form and the one that
+writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
+turn, three in each of two passes over all cases, a round the median of many calls;
+*torch.compile / ours* the same for the compiled function; *2 threads* the first again with two threads each. Of the cases above a
+millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of their bound, as no
+machine has all of a cache or of memory twice: the streaming bound of two threads, for the grid sampler half the time of a call with one
+thread while another process does the same."""
+BOUND = """The time of the best loop that reads the inputs once and writes the outputs once, over ours, one thread: both in turn on the same buffers,
+so in a cache if these fit one. Worst case and geometric mean, by the smallest cache that holds all tensors; the last one is shared with
+whatever else runs."""
+WITHIN_CACHES = """Beyond the caches memory decides. Within them instructions do: an element of max unpooling takes the loads of its index and of its cell, a
+comparison and a store, however few bytes it has; a term of im2col in F16 or BF16 is widened first; a row of a small padded plane has an
+end on either side that is summed by itself. Planes of 7x7 alone take less time than the call does."""
+BUILDS = "The default build picks its instructions when it runs; the other is built with `-C target-cpu=native`. Fastest call of each, taking turns."
+LEVELS = """AVX-512 is used where it gains 10 %. In im2col that is with Zen 5 and with Intel's processors from Sapphire Rapids on: beside AVX2
+(`timing --level`) 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the mean of 38 cases), 0.9 to 1.4 times in F32 and F64,
+where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The 0.9 are tensors that no cache
+holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
+1.7 times as fast (1.2 in the mean of 72 cases), more 0.9 to 1.3 times (1.07 of 96), bicubic sampling in F64 alone, of 64 channels (1.1).
+Zen 4 gains nothing (one to four channels 0.9 to 1.4 times as fast, 1.02 in the mean of 18 cases; im2col 1.0), Zen 5 was not asked there, and
+other processors nowhere: for them the level has to be asked for (`--level avx512`). Padding took 0.8 to 1.5 of the time with it; vectors of
+eight lanes with its registers, twice as many, took 0.9 to 1.1."""
 
 
 def pair(rows, name, threads):
@@ -122,75 +145,47 @@ def main():
     if sys.argv[4:]:
         about["rows"] = with_others(about, json.loads(pathlib.Path(sys.argv[4]).read_text()))
         pathlib.Path(sys.argv[1]).write_text(json.dumps(about))
-    docs, rows = pathlib.Path(sys.argv[3]), about["rows"]
-    plot(rows, docs / "performance.svg")
-    plot_growing(alone["growing"], docs / "performance-growing.svg")
-    (docs / "performance.md").write_text(f"""# Performance
-
-Measured by `benches/peers/performance`, which also wrote this page, on {about["processor"]} with PyTorch {about["torch"]}.
-
-Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's time (the better of its eager form and the one that
-writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
-turn, three in each of two passes over all cases, a round the median of many calls;
-*torch.compile / ours* the same for the compiled function; *2 threads* the first again with two threads each. Of the cases above a
-millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of their bound, as no
-machine has all of a cache or of memory twice: the streaming bound of two threads, for the grid sampler half the time of a call with one
-thread while another process does the same.
-
-{table(rows)}
-
-![PyTorch's time over ours, by the size of the tensors](performance.svg)
-
-## The slowest cases beside PyTorch
-
-{slowest(rows)}
-
-## Of the streaming bound
-
-The time of the best loop that reads the inputs once and writes the outputs once, over ours, one thread: both in turn on the same buffers,
-so in a cache if these fit one. Worst case and geometric mean, by the smallest cache that holds all tensors; the last one is shared with
-whatever else runs. Caches of this machine: {", ".join(f"level {level} {size >> 10}K" for level, size in caches()) or "unknown"}.
-
-{bounds(rows)}
-
-Beyond the caches memory decides. Within them instructions do: an element of max unpooling takes the loads of its index and of its cell, a
-comparison and a store, however few bytes it has; a term of im2col in F16 or BF16 is widened first; a row of a small padded plane has an
-end on either side that is summed by itself. Planes of 7x7 alone take less time than the call does.
-
-## Calls with nothing to compute
-
-The smallest case of each operator, the level already detected; the fastest of many rounds.
-
-{dispatch(alone["dispatch"])}
-
-## The default build
-
-The default build picks its instructions when it runs; the other is built with `-C target-cpu=native`. Fastest call of each, taking turns.
-
-{builds(alone["builds"])}
-
-AVX-512 is used where it gains 10 %. In im2col that is with Zen 5 and with Intel's processors from Sapphire Rapids on: beside AVX2
-(`timing --level`) 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the mean of 38 cases), 0.9 to 1.4 times in F32 and F64,
-where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The 0.9 are tensors that no cache
-holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
-1.7 times as fast (1.2 in the mean of 72 cases), more 0.9 to 1.3 times (1.07 of 96), bicubic sampling in F64 alone, of 64 channels (1.1).
-Zen 5 was not asked there, and other processors nowhere: for them the level has to be asked for (`--level avx512`). Padding took 0.8 to
-1.5 of the time with it; vectors of eight lanes with its registers, twice as many, took 0.9 to 1.1.
-
-## Growing tensors
-
-More planes or images of the same size.
-
-{growing(alone["growing"])}
-
-![Time a byte by the size of the tensors](performance-growing.svg)
-
-## Workspace
-
-What the plan asks for when it may have all it likes, and what `workspace_limit` 0 costs.
-
-{workspace(alone["workspace"])}
-""")
+    page, rows = pathlib.Path(sys.argv[3]), about["rows"]
+    dots, growth = (page.with_name(page.stem + end) for end in (".svg", "-growing.svg"))
+    plot(rows, dots)
+    plot_growing(alone["growing"], growth)
+    levels = ", ".join(f"level {level} {size >> 10}K" for level, size in caches()) or "unknown"
+    # What holds for all machines is on the first page alone.
+    first = page.with_name("performance.md")
+    others = ", ".join(f"[{path.stem}]({path.name})" for path in sorted(page.parent.glob(f"{first.stem}-*.md")))
+    about_columns = [*([f"On other machines: {others}."] if others else []), COLUMNS_MEAN]
+    if page != first:
+        about_columns = [f"[Performance]({first.name}) says what the columns mean, and has the machine that most was tuned on."]
+    once = lambda text: [text] if page == first else []
+    parts = [
+        "# Performance",
+        f"Measured by `benches/peers/performance`, which also wrote this page, on {about['processor']} with PyTorch {about['torch']}.",
+        *about_columns,
+        table(rows),
+        f"![PyTorch's time over ours, by the size of the tensors]({dots.name})",
+        "## The slowest cases beside PyTorch",
+        slowest(rows),
+        "## Of the streaming bound",
+        *once(BOUND),
+        f"Caches of this machine: {levels}.",
+        bounds(rows),
+        *once(WITHIN_CACHES),
+        "## Calls with nothing to compute",
+        "The smallest case of each operator, the level already detected; the fastest of many rounds.",
+        dispatch(alone["dispatch"]),
+        "## The default build",
+        BUILDS,
+        builds(alone["builds"]),
+        *once(LEVELS),
+        "## Growing tensors",
+        "More planes or images of the same size.",
+        growing(alone["growing"]),
+        f"![Time a byte by the size of the tensors]({growth.name})",
+        "## Workspace",
+        "What the plan asks for when it may have all it likes, and what `workspace_limit` 0 costs.",
+        workspace(alone["workspace"]),
+    ]
+    page.write_text("\n\n".join(parts) + "\n")
 
 
 def slowest(rows, count=12):

@@ -6,7 +6,7 @@ use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
 use crate::simd::scalar::Scalar;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::simd::x86::{Avx2, Avx512};
+use crate::simd::x86::{Avx2, Avx512, Gains};
 
 /// Code that is written once and compiled for each instruction set.
 pub(crate) trait Kernel {
@@ -66,8 +66,7 @@ impl Level {
     pub fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if let Some(avx2) = Avx2::detect() {
-            let wide_points = avx2.fp16();
-            let avx512 = if avx2.gains_by_avx512() { Avx512::detect(avx2, wide_points) } else { None };
+            let avx512 = avx2.gains_by_avx512().and_then(|gains| Avx512::detect(avx2, gains));
             return Self(avx512.map_or(Kind::Avx2(avx2), Kind::Avx512));
         }
         Self::baseline()
@@ -87,7 +86,7 @@ impl Level {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            "avx512" => Avx2::detect().and_then(|avx2| Avx512::detect(avx2, true)).map(|isa| Self(Kind::Avx512(isa))),
+            "avx512" => Avx2::detect().and_then(|avx2| Avx512::detect(avx2, Gains::All)).map(|isa| Self(Kind::Avx512(isa))),
             _ => None,
         }
     }
@@ -109,7 +108,16 @@ impl Level {
     pub(crate) const fn wide_points(self) -> bool {
         match self.0 {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx512(isa) => isa.wide_points(),
+            Kind::Avx512(isa) => matches!(isa.gains(), Gains::All),
+            _ => false,
+        }
+    }
+
+    /// Whether im2col of F32 and F64 is to have as many, too.
+    pub(crate) const fn wide_sums(self) -> bool {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            Kind::Avx512(isa) => !matches!(isa.gains(), Gains::Halves),
             _ => false,
         }
     }

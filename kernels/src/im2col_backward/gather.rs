@@ -112,7 +112,7 @@ fn by_classes<T: Element, const CLASSES: usize>(level: Level, rows: Rows<'_, T>)
     let bytes = size_of_val(data).saturating_add(size_of_val(&*out));
     let ahead = Ahead::new(geometry, size_of::<T>(), bytes);
     let gather = Gather::<T, CLASSES> { geometry, part, data, out, ahead };
-    level.dispatch_widest(gains_by_lanes::<T>(geometry, bytes), gather);
+    level.dispatch_widest(gains_by_lanes::<T>(level, geometry, bytes), gather);
 }
 
 /// Elements of `grad_output` from a plane to the next.
@@ -122,13 +122,14 @@ fn windows_of_plane(geometry: &Geometry) -> usize {
 }
 
 /// Whether vectors of 64 bytes gain, where all that is read and written takes so many bytes. Halves do, which take longer to widen than to
-/// add; others if a class has more cells in a plane than vectors of 32 bytes sum side by side, unless they wait for memory alone.
-fn gains_by_lanes<T: Element>(geometry: &Geometry, bytes: usize) -> bool {
+/// add; others, by some processors, if a class has more cells in a plane than vectors of 32 bytes sum side by side, unless they wait for
+/// memory alone.
+fn gains_by_lanes<T: Element>(level: Level, geometry: &Geometry, bytes: usize) -> bool {
     let [rows, columns] =
         [geometry.h.div_ceil(geometry.stride[0].get()), geometry.w.div_ceil(geometry.stride[1].get())];
     let plane = windows_of_plane(geometry).saturating_mul(size_of::<T>());
     let many = rows.saturating_mul(columns).saturating_mul(size_of::<T>()) >= MOST * 32;
-    T::IS_HALF || many && (plane <= PLANE || bytes <= DEEP)
+    T::IS_HALF || level.wide_sums() && many && (plane <= PLANE || bytes <= DEEP)
 }
 
 impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {

@@ -25,9 +25,21 @@ use crate::level::Kernel;
 /// Proof that AVX, AVX2 and F16C can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2 {
-    /// Whether the processor is one of AMD's family 1Ah.
+    /// Whether the processor is one of AMD's, and of its family 1Ah.
+    amd: bool,
     zen5: bool,
     fp16: bool,
+}
+
+/// What was measured to gain by AVX-512 on a processor that has it, or is asked to take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gains {
+    /// Im2col of F16 and BF16.
+    Halves,
+    /// Im2col.
+    Im2col,
+    /// The grid sampler as well.
+    All,
 }
 
 /// Whether a register of `CPUID` has all of some bits.
@@ -59,13 +71,20 @@ impl Avx2 {
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
-        let zen5 = vendor.ebx == AMD && processor.eax & FAMILY == ZEN5;
-        (saved & XMM_YMM == XMM_YMM).then_some(Self { zen5, fp16: has(extended.edx, AVX512_FP16) })
+        let amd = vendor.ebx == AMD;
+        let zen5 = amd && processor.eax & FAMILY == ZEN5;
+        (saved & XMM_YMM == XMM_YMM).then_some(Self { amd, zen5, fp16: has(extended.edx, AVX512_FP16) })
     }
 
-    /// Whether AVX-512 was measured on such a processor and gained in im2col. Others may gain as well.
-    pub(crate) fn gains_by_avx512(self) -> bool {
-        self.zen5 || self.fp16
+    /// What gained by AVX-512 where it was measured on such a processor. AMD's have it from Zen 4 on, which splits its vectors in two, so
+    /// that only what takes many instructions is faster. Others than these may gain as well.
+    pub(crate) const fn gains_by_avx512(self) -> Option<Gains> {
+        match self {
+            Self { fp16: true, .. } => Some(Gains::All),
+            Self { zen5: true, .. } => Some(Gains::Im2col),
+            Self { amd: true, .. } => Some(Gains::Halves),
+            _ => None,
+        }
     }
 
     /// Whether its level-1 cache has twelve ways, as Intel's have from Sapphire Rapids on and AMD's from Zen 5 on; eight are usual.

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use super::f32x16::F32x16;
 use super::f64x8::F64x8;
-use super::{Avx2, Avx2Quad, has};
+use super::{Avx2, Avx2Quad, Gains, has};
 use crate::level::Kernel;
 use crate::simd::{Cache, Isa, first_lanes};
 
@@ -14,24 +14,23 @@ use crate::simd::{Cache, Isa, first_lanes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512 {
     avx2: Avx2,
-    wide_points: bool,
+    gains: Gains,
 }
 
 impl Avx512 {
-    /// The token, where the processor has the instructions and the operating system keeps the registers; whether the grid sampler is to
-    /// take it.
-    pub(crate) fn detect(avx2: Avx2, wide_points: bool) -> Option<Self> {
+    /// The token, where the processor has the instructions and the operating system keeps the registers; what is to take it.
+    pub(crate) fn detect(avx2: Avx2, gains: Gains) -> Option<Self> {
         const F_DQ_BW_VL: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
         const MASKS_ZMM: u64 = 0b1110_0000;
         // SAFETY: there is a token, so XGETBV may be executed.
         let saved = unsafe { _xgetbv(0) };
         let can = has(__cpuid_count(7, 0).ebx, F_DQ_BW_VL) && saved & MASKS_ZMM == MASKS_ZMM;
-        can.then_some(Self { avx2, wide_points })
+        can.then_some(Self { avx2, gains })
     }
 
-    /// Whether the grid sampler is to take it.
-    pub(crate) const fn wide_points(self) -> bool {
-        self.wide_points
+    /// What is to take it.
+    pub(crate) const fn gains(self) -> Gains {
+        self.gains
     }
 
     /// Its token of AVX2.

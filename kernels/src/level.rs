@@ -86,7 +86,9 @@ impl Level {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
             "avx2" => Avx2::detect().map(|isa| Self(Kind::Avx2(isa))),
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            "avx512" => Avx2::detect().and_then(|avx2| Avx512::detect(avx2, Gains::All)).map(|isa| Self(Kind::Avx512(isa))),
+            "avx512" => {
+                Avx2::detect().and_then(|avx2| Avx512::detect(avx2, Gains::All)).map(|isa| Self(Kind::Avx512(isa)))
+            }
             _ => None,
         }
     }

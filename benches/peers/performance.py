@@ -35,9 +35,9 @@ end on either side that is summed by itself. Planes of 7x7 alone take less time 
 BUILDS = "The default build picks its instructions when it runs; the other is built with `-C target-cpu=native`. Fastest call of each, taking turns."
 LEVELS = """AVX-512 is used where it gains 10 %. In im2col that is with AMD's processors from Zen 4 on, of Zen 4 in F16 and BF16 alone (1.17 times as
 fast in the mean of 17 cases, 0.75 for a single plane of 7x7, else 0.95 to 1.6; F32 and F64 1.02 of 26), and with Intel's from Sapphire
-Rapids on. There and with Zen 5 it is, beside AVX2 (`timing --level`), 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the mean of 38 cases), 0.9 to 1.4 times in F32 and F64,
-where a plane has more cells than eight vectors of 32 bytes and memory is not all that is waited for. The 0.9 are tensors that no cache
-holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
+Rapids on. There and with Zen 5 it is, beside AVX2 (`timing --level`), 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the
+mean of 38 cases), 0.9 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes and memory is not all that
+is waited for. The 0.9 are tensors that no cache holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
 1.7 times as fast (1.2 in the mean of 72 cases), more 0.9 to 1.3 times (1.07 of 96), bicubic sampling in F64 alone, of 64 channels (1.1).
 Zen 4 gains nothing there (0.9 to 1.4 times as fast, 1.02 in the mean of 22 cases), Zen 5 was not asked, and other processors nowhere: for
 them the level has to be asked for (`--level avx512`). Padding took 0.8 to 1.5 of the time with it; vectors of eight lanes with its
@@ -153,9 +153,10 @@ def main():
     levels = ", ".join(f"level {level} {size >> 10}K" for level, size in caches()) or "unknown"
     # What holds for all machines is on the first page alone.
     first = page.with_name("performance.md")
-    others = ", ".join(f"[{path.stem}]({path.name})" for path in sorted(page.parent.glob(f"{first.stem}-*.md")))
-    title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), COLUMNS_MEAN]
-    if page != first:
+    if page == first:
+        others = ", ".join(f"[{path.stem}]({path.name})" for path in sorted(page.parent.glob(f"{first.stem}-*.md")))
+        title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), COLUMNS_MEAN]
+    else:
         title = f"Performance: {page.stem.removeprefix(first.stem + '-')}"
         about_columns = [f"[Performance]({first.name}) says what the columns mean, and has the machine that most was tuned on."]
     once = lambda text: [text] if page == first else []

@@ -21,8 +21,8 @@ const ROWS_AHEAD: usize = 2;
 const FAR: usize = 4 * CACHED;
 /// Of planes of so many bytes processors foresee less, so that to ask for few lines pays a little earlier.
 const LARGE_PLANE: usize = 128 << 10;
-/// Small planes are lines enough to keep a processor busy, so that more pay off late: those of cells of eight bytes by processors that ask
-/// for few, and all.
+/// Small planes are lines enough to keep a processor busy, so that more pay off late: of cells of eight bytes the first, on processors that
+/// are not asked for most; of any cells the second.
 const SMALL_PLANE: usize = 64 << 10;
 const SMALLER_PLANE: usize = 32 << 10;
 /// How many indices to ask ahead.

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use crate::simd::Isa;
 use crate::simd::baseline::Baseline;
 use crate::simd::scalar::Scalar;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use crate::simd::x86::{Avx2, Avx512, Gains};
+use crate::simd::{Habits, Isa};
 
 /// Code that is written once and compiled for each instruction set.
 pub(crate) trait Kernel {
@@ -66,7 +66,7 @@ impl Level {
     pub fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         if let Some(avx2) = Avx2::detect() {
-            let avx512 = avx2.gains_by_avx512().and_then(|gains| Avx512::detect(avx2, gains));
+            let avx512 = avx2.processor().gains_by_avx512().and_then(|gains| Avx512::detect(avx2, gains));
             return Self(avx512.map_or(Kind::Avx2(avx2), Kind::Avx512));
         }
         Self::baseline()
@@ -124,22 +124,12 @@ impl Level {
         }
     }
 
-    /// Whether the processor gains by being asked for lines of which some will not be read. Those with AVX512-FP16 do not.
-    pub(crate) const fn asks_most(self) -> bool {
+    /// What the processor likes, as far as the level knows it.
+    pub(crate) const fn habits(self) -> Habits {
         match self.eight().0 {
             #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx2(isa) => !isa.fp16(),
-            _ => true,
-        }
-    }
-
-    /// Whether the level-1 cache keeps two rows of four planes and of as many gradients, which lie a power of two apart where an image is
-    /// as large: known of some processors that have twelve ways.
-    pub(crate) const fn keeps_four_planes(self) -> bool {
-        match self.eight().0 {
-            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            Kind::Avx2(isa) => isa.has_twelve_ways(),
-            _ => false,
+            Kind::Avx2(isa) => isa.processor().habits(),
+            _ => Habits::USUAL,
         }
     }
 

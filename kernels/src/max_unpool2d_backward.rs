@@ -236,7 +236,7 @@ fn gather_part(plan: &Plan, level: Level, part: Part, inputs: Inputs<'_>, out: &
     let (problem, elements) = (plan.problem(), elements_of(plan));
     // The general way takes a third of the code, which counts more on machines without vectors.
     if VECTORS && problem.dtype == problem.out_dtype && has_no_gaps(plan) {
-        let (row, cells, asks_most) = (problem.w, cells_of(plan), level.asks_most());
+        let (row, cells, asks_most) = (problem.w, cells_of(plan), level.habits().asks_most);
         let planes = Planes { elements, row, cells, first: part.first, asks_most };
         let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(part.units.len());
         return gather::copies(&planes, inputs, &mut mine);

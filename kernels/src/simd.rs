@@ -15,6 +15,7 @@ use crate::level::Kernel;
 
 pub(crate) mod baseline;
 mod cache;
+mod habits;
 mod real;
 pub(crate) mod scalar;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod tests;
 pub(crate) mod x86;
 
 pub(crate) use self::cache::{CACHED, Cache, line_of, prefetch_run};
+pub(crate) use self::habits::Habits;
 pub(crate) use self::real::Real;
 
 /// Lanes of the target's widest vector.
@@ -56,12 +58,10 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
         let _ = (to, data, at);
     }
-    /// What to ask for that is needed later than a level-1 cache keeps it. Processors wait for few lines on their way to level 1,
-    /// but for many to level 2 (im2col by way of level 1: on a Xeon 1.1-1.8 times as slow, on an EPYC with Zen 4 up to 3 times);
-    /// those with Zen 5 bring them faster to level 1, which drops them to level 2 (1.05-1.3 times as fast).
+    /// Where to ask for what is needed later than a level-1 cache keeps it, as [`Habits::later`] says.
     #[inline(always)]
-    fn level2(self) -> Cache {
-        Cache::Level2
+    fn later(self) -> Cache {
+        Habits::USUAL.later
     }
     /// Widens as many f16 as `F32` has lanes, exactly; a NaN keeps its sign and payload and becomes quiet.
     fn load_f16(self, src: &[f16]) -> Self::F32;

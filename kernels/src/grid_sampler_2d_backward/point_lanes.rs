@@ -251,7 +251,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
     /// that foresee streams stop at the end of each page. By sums alone, as [`Planes::run`] divides, which takes 4 % of the time.
     #[inline(always)]
     fn ask_ahead<S: Isa>(&self, isa: S, first: usize) {
-        let cache = isa.level2();
+        let cache = isa.later();
         let pairs = first.wrapping_mul(2);
         prefetch_run(isa, cache, self.grid.data, self.grid.base.wrapping_add(pairs), 2 * RUN);
         if let Some(GridGrad { out, .. }) = &self.grid_grad {
@@ -334,7 +334,7 @@ impl<T: Element> PointLanes<'_, '_, T> {
     #[inline(always)]
     fn ask<S: Isa>(&self, isa: S, at: usize) {
         for c in 0..self.channels {
-            isa.prefetch(isa.level2(), self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
+            isa.prefetch(isa.later(), self.input.data, at.wrapping_add(c.wrapping_mul(self.input.channel)));
         }
     }
 

@@ -66,7 +66,7 @@ impl<T: Stored> Share<'_, T> {
                 images.for_each(|n| self.point_lanes(n, channels.clone(), points.clone(), kept));
             }
             Work::Images { images } => {
-                let kept = plan.problem().c < 4 || self.sources.level.keeps_four_planes();
+                let kept = plan.problem().c < 4 || self.sources.level.habits().keeps_four_planes;
                 let if_smooth = plan.suits_smooth_lanes() && kept;
                 for n in images {
                     if if_smooth && lie_as_pixels(&self.sources, n) {

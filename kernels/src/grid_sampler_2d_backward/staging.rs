@@ -108,7 +108,7 @@ pub(crate) fn stage<S: Isa, T: Element>(
                     if ahead < pitch { (from, ahead) } else { (from.wrapping_add(count), ahead.wrapping_sub(pitch)) };
                 for channel in ahead..ahead.wrapping_add(lanes) {
                     let from = from.wrapping_add(channel.wrapping_mul(planes.channel));
-                    prefetch_run(isa, isa.level2(), planes.data, from, count);
+                    prefetch_run(isa, isa.later(), planes.data, from, count);
                 }
             }
             // As long as each other, so that one look at a length does for all of them.

@@ -143,7 +143,7 @@ impl Rows {
     fn add<S: Isa, T: Element>(self, isa: S, data: &[T], span: Span<Sum<T, S>>, sums: &mut [T::Acc]) {
         let Self { count, mut from, steps, next_tap, mut to, pitch } = self;
         // Behind the last row come those of the next tap: taps lie far apart, and the processor's own prefetching loses the trail at each.
-        let (line, cache, all) = (line_of::<T>(), isa.level2(), count.wrapping_mul(steps[0]));
+        let (line, cache, all) = (line_of::<T>(), isa.later(), count.wrapping_mul(steps[0]));
         let (mut run, mut ahead, mut behind) = (from, AHEAD_BYTES / size_of::<T>().max(1), 0usize);
         if T::IS_HALF {
             // All rows that have room for their sums take less.

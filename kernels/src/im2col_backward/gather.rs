@@ -208,5 +208,5 @@ fn plane_at(g: &Geometry, plane: usize) -> [usize; 2] {
 /// Asks for a run of windows. By itself: the loop over rows has no register for it.
 #[inline(never)]
 fn ask<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
-    prefetch_run(isa, isa.level2(), data, from, count);
+    prefetch_run(isa, isa.later(), data, from, count);
 }

@@ -142,7 +142,7 @@ impl<T: Element> Windows<'_, T> {
                 // Part by part.
                 let part = self.each.wrapping_mul(self.taps);
                 let next = self.taps.wrapping_mul(self.pitch).wrapping_add(row.wrapping_mul(part));
-                prefetch_run(isa, isa.level2(), self.data, next, part);
+                prefetch_run(isa, isa.later(), self.data, next, part);
             }
             // The last taps first: what is written behind them belongs to the next window, of which it is no longer missing then.
             for block in (0..=last).rev() {

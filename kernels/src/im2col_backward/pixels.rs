@@ -123,7 +123,7 @@ impl Ahead {
     /// Asks for some of them.
     #[inline(always)]
     fn ask<S: Isa, T>(&mut self, isa: S, data: &[T], count: usize) {
-        prefetch_run(isa, isa.level2(), data, self.at, count);
+        prefetch_run(isa, isa.later(), data, self.at, count);
         self.at = self.at.wrapping_add(count);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn line_of<T>() -> usize {
 pub(crate) enum Cache {
     /// For what is needed soon.
     Level1,
-    /// For what a level-1 cache would drop before it is needed, as [`Isa::level2`] says.
+    /// For what a level-1 cache would drop before it is needed, as [`Habits::later`](super::Habits::later) says.
     Level2,
 }
 

@@ -9,6 +9,7 @@ mod f32x16;
 mod f32x8;
 mod f64x4;
 mod f64x8;
+mod processor;
 
 use core::arch::x86_64::*;
 
@@ -18,6 +19,7 @@ use wide::{f32x4, f64x2, i16x16, u16x16};
 pub(crate) use self::avx512::Avx512;
 use self::f32x8::F32x8;
 use self::f64x4::F64x4;
+pub(crate) use self::processor::{Gains, Processor};
 use super::baseline::Baseline;
 use super::{Cache, Isa, apart, lanes, put};
 use crate::level::Kernel;
@@ -25,21 +27,7 @@ use crate::level::Kernel;
 /// Proof that AVX, AVX2 and F16C can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2 {
-    /// Whether the processor is one of AMD's, and of its family 1Ah.
-    amd: bool,
-    zen5: bool,
-    fp16: bool,
-}
-
-/// What was measured to gain by AVX-512 on a processor that has it, or is asked to take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gains {
-    /// Im2col of F16 and BF16.
-    Halves,
-    /// Im2col.
-    Im2col,
-    /// The grid sampler as well.
-    All,
+    processor: Processor,
 }
 
 /// Whether a register of `CPUID` has all of some bits.
@@ -54,48 +42,19 @@ impl Avx2 {
     pub(crate) fn detect() -> Option<Self> {
         const F16C_AVX_OSXSAVE: u32 = 1 << 29 | 1 << 28 | 1 << 27;
         const AVX2: u32 = 1 << 5;
-        const AVX512_FP16: u32 = 1 << 23;
         const XMM_YMM: u64 = 0b110;
-        // How `AuthenticAMD` begins, and its family 1Ah in the bits of the signature that no stepping or model changes.
-        const AMD: u32 = u32::from_le_bytes(*b"Auth");
-        const FAMILY: u32 = 0x0ff0_0f00;
-        const ZEN5: u32 = 0x00b0_0f00;
 
-        let vendor = __cpuid(0);
-        if vendor.eax < 7 {
-            return None;
-        }
-        let (processor, extended) = (__cpuid(1), __cpuid_count(7, 0));
-        if !has(processor.ecx, F16C_AVX_OSXSAVE) || !has(extended.ebx, AVX2) {
+        if __cpuid(0).eax < 7 || !has(__cpuid(1).ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
             return None;
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
-        let amd = vendor.ebx == AMD;
-        let zen5 = amd && processor.eax & FAMILY == ZEN5;
-        (saved & XMM_YMM == XMM_YMM).then_some(Self { amd, zen5, fp16: has(extended.edx, AVX512_FP16) })
+        (saved & XMM_YMM == XMM_YMM).then(|| Self { processor: Processor::detect() })
     }
 
-    /// What gained by AVX-512 where it was measured on such a processor. AMD's have it from Zen 4 on, which splits its vectors in two, so
-    /// that only what takes many instructions is faster. Others than these may gain as well.
-    pub(crate) const fn gains_by_avx512(self) -> Option<Gains> {
-        match self {
-            Self { fp16: true, .. } => Some(Gains::All),
-            Self { zen5: true, .. } => Some(Gains::Im2col),
-            Self { amd: true, .. } => Some(Gains::Halves),
-            _ => None,
-        }
-    }
-
-    /// Whether its level-1 cache has twelve ways, as Intel's have from Sapphire Rapids on and AMD's from Zen 5 on; eight are usual.
-    pub(crate) const fn has_twelve_ways(self) -> bool {
-        self.zen5 || self.fp16
-    }
-
-    /// Whether it has AVX512-FP16, as Intel's have from Sapphire Rapids on. Of these some things were measured: the grid sampler gains by
-    /// AVX-512 too, which Zen 5 was not asked, and max unpooling loses by asking for lines that it may not read.
-    pub(crate) const fn fp16(self) -> bool {
-        self.fp16
+    /// The kind of processor that has them.
+    pub(crate) const fn processor(self) -> Processor {
+        self.processor
     }
 }
 
@@ -230,8 +189,8 @@ impl Isa for Avx2 {
         unsafe { call(self, kernel) }
     }
     #[inline(always)]
-    fn level2(self) -> Cache {
-        if self.zen5 { Cache::Level1 } else { Cache::Level2 }
+    fn later(self) -> Cache {
+        self.processor.habits().later
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x8 {
@@ -348,8 +307,8 @@ impl Isa for Avx2Quad {
         unsafe { call(self, kernel) }
     }
     #[inline(always)]
-    fn level2(self) -> Cache {
-        self.avx2.level2()
+    fn later(self) -> Cache {
+        self.avx2.later()
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> f32x4 {

@@ -178,7 +178,7 @@ fn ask_apart<S: Isa, T, M: Copy, const CLASSES: usize>(
     [cell, cells]: [usize; 2],
 ) {
     for row in later {
-        ask(isa, isa.level2(), data, row.wrapping_add(cell), classes, cells);
+        ask(isa, isa.later(), data, row.wrapping_add(cell), classes, cells);
     }
 }
 

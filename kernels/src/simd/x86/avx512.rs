@@ -126,8 +126,8 @@ impl Isa for Avx512 {
         unsafe { call(self, kernel) }
     }
     #[inline(always)]
-    fn level2(self) -> Cache {
-        self.avx2.level2()
+    fn later(self) -> Cache {
+        self.avx2.later()
     }
     #[inline(always)]
     fn load_f16(self, src: &[f16]) -> F32x16 {

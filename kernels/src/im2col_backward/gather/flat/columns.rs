@@ -105,7 +105,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
         let [mut later, each] = block.later;
         for row in block.reaching() {
             // Not all at once, which would leave memory idle afterwards.
-            prefetch_run(isa, isa.level2(), data, later, each);
+            prefetch_run(isa, isa.later(), data, later, each);
             later = later.wrapping_add(each);
             let mut reached = [M::<S, T>::of(zero); N];
             if MIXED {

@@ -143,28 +143,20 @@ impl Rows {
     fn add<S: Isa, T: Element>(self, isa: S, data: &[T], span: Span<Sum<T, S>>, sums: &mut [T::Acc]) {
         let Self { count, mut from, steps, next_tap, mut to, pitch } = self;
         // Behind the last row come those of the next tap: taps lie far apart, and the processor's own prefetching loses the trail at each.
-        let (line, cache, all) = (line_of::<T>(), isa.later(), count.wrapping_mul(steps[0]));
-        let (mut run, mut ahead, mut behind) = (from, AHEAD_BYTES / size_of::<T>().max(1), 0usize);
-        if T::IS_HALF {
-            // All rows that have room for their sums take less.
-            (run, ahead) = (run.wrapping_add(next_tap), 0);
-        }
-        // Of rows whose elements do not lie side by side most of what is between is not needed.
-        let asked = if steps[1] == 1 { steps[0] } else { 0 };
+        let all = count.wrapping_mul(steps[0]);
+        // Of halves all rows that have room for their sums take less.
+        let ahead = if T::IS_HALF { all } else { all.min(AHEAD_BYTES / size_of::<T>().max(1)) };
+        let mut left = all;
         for _ in 0..count {
-            behind = behind.wrapping_add(asked);
-            while behind >= line {
-                if !T::IS_HALF && ahead >= all {
-                    (run, ahead) = (run.wrapping_add(next_tap), 0);
-                }
-                isa.prefetch(cache, data, run.wrapping_add(ahead));
-                ahead = ahead.wrapping_add(line);
-                behind -= line;
-            }
+            let same_tap = from.wrapping_add(ahead);
+            let later = if left > ahead { same_tap } else { same_tap.wrapping_sub(all).wrapping_add(next_tap) };
+            left = left.wrapping_sub(steps[0]);
             let Some(sums) = sums.get_mut(to..).and_then(|s| s.get_mut(..span.lanes)) else { return };
             // What is read before and behind a row belongs to its neighbours.
             match data.get(from..).and_then(|d| d.get(..span.lanes)) {
-                Some(cells) if steps[1] == 1 => add_row(isa, cells, sums, span),
+                Some(cells) if steps[1] == 1 => {
+                    add_row(isa, [cells, data.get(later..).unwrap_or_default()], sums, span);
+                }
                 _ => add_cells(data, from, steps[1], sums, [span.from, span.to]),
             }
             from = from.wrapping_add(steps[0]);
@@ -173,20 +165,27 @@ impl Rows {
     }
 }
 
-/// Adds a row of elements to sums: as many of both as the span's vectors have lanes.
+/// Adds a row of elements to sums: as many of both as the span's vectors have lanes. With each line of them one of a later row is asked
+/// for: all at once, processors would wait for room for so many.
 #[inline(always)]
-fn add_row<S: Isa, T: Element>(isa: S, cells: &[T], sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
+fn add_row<S: Isa, T: Element>(isa: S, [cells, later]: [&[T]; 2], sums: &mut [T::Acc], span: Span<Sum<T, S>>) {
     let lanes = <Sum<T, S>>::LANES;
     let last = cells.len().saturating_sub(lanes);
     let (sums, cells) = (sums.split_at_mut_checked(last), cells.split_at_checked(last));
     let (Some((sums, last_sums)), Some((cells, last_cells))) = (sums, cells) else { return };
     // A zip of both would divide by the lanes, for all the compiler can be sure of by zero.
     let (mut sums, mut cells) = (sums.chunks_exact_mut(lanes), cells.chunks_exact(lanes));
+    isa.prefetch(isa.later(), later, 0);
     if let (Some(sums), Some(cells)) = (sums.next(), cells.next()) {
         add_to(isa, sums, T::load(isa, cells).and(span.first));
     }
+    let mut at = lanes;
     for sums in sums {
         let Some(cells) = cells.next() else { return };
+        if at.is_multiple_of(line_of::<T>()) {
+            isa.prefetch(isa.later(), later, at);
+        }
+        at = at.wrapping_add(lanes);
         add_to(isa, sums, T::load(isa, cells));
     }
     add_to(isa, last_sums, T::load(isa, last_cells).and(span.last));

@@ -28,7 +28,7 @@ use super::Rows;
 use crate::element::Element;
 use crate::level::{Kernel, Level};
 use crate::part::Part;
-use crate::simd::{CACHED, Isa, MOST_LANES, Mask, Real, Vector, prefetch_run};
+use crate::simd::{CACHED, Isa, MOST_LANES, Mask, Real, Vector};
 
 /// Most kernel rows, and most kernel columns that reach a class.
 const TAPS: usize = 8;
@@ -157,29 +157,26 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
         let [on, oc, oh, _] = g.out_strides;
         // The last vectors may go beyond a row where the next one lies behind it, which is written later.
         let dense = oh == g.w && oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
-        let (mut above, mut aside) = (Above::default(), [[T::zeroed(); MOST_LANES * MOST]; CLASSES]);
+        let (mut each, mut aside) = ([Above::default(); STRIDE], [[T::zeroed(); MOST_LANES * MOST]; CLASSES]);
         for (plane, [first, end]) in part.planes(g.h) {
             let [start, to] = plane_at(g, plane);
             let to = to.wrapping_sub(part.first);
             let (mut m, mut rest) = (first / g.stride[0], first % g.stride[0]);
             let left = part.units.end.wrapping_sub(plane.wrapping_mul(g.h));
             for y in first..end {
-                let Some(reaching) = kernel_rows.get(rest) else { break };
-                above.find(reaching, g, ahead, start, m);
-                if let Ahead::Plane { distance, part } = ahead {
-                    let next = start.wrapping_add(distance).wrapping_add(y.wrapping_mul(part));
-                    ask(isa, data, next, part);
-                }
+                let (Some(reaching), Some(above)) = (kernel_rows.get(rest), each.get_mut(rest)) else { break };
+                above.find(reaching, ahead, m);
+                let from = start.wrapping_add(m.wrapping_mul(g.columns[1]));
                 let cells = out.get_mut(to.wrapping_add(y.wrapping_mul(oh))..).unwrap_or_default();
                 if above.rows().is_empty() {
                     // Between the windows, with a stride larger than the kernel, or behind the last ones.
                     cells.get_mut(..g.w).unwrap_or_default().fill(T::zeroed());
-                } else if above.within(reads, data.len()) {
+                } else if above.reads_within(from, reads, data.len()) {
                     let room = if dense { left.wrapping_sub(y).wrapping_mul(g.w) } else { g.w };
-                    let line = Line { data, above: above.rows(), later: above.later(ahead), classes: &classes };
+                    let line = Line { data, from, above: above.rows(), later: above.later(ahead), classes: &classes };
                     line.run(isa, &groups, cells.get_mut(..room).unwrap_or_default(), aside.as_flattened_mut());
                 } else {
-                    one_by_one(data, above.rows(), &classes, cells.get_mut(..g.w).unwrap_or_default());
+                    one_by_one(data, from, above.rows(), &classes, cells.get_mut(..g.w).unwrap_or_default());
                 }
                 rest = rest.wrapping_add(1);
                 if rest == g.stride[0].get() {
@@ -196,6 +193,14 @@ fn enclosing(each: impl Iterator<Item = [isize; 2]>) -> [isize; 2] {
     each.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)])
 }
 
+/// Whether data of a length have all that is read about places from `first` to `last`, counted from `start`: from `from` to `to`, counted
+/// from a place.
+#[inline(always)]
+fn are_within(start: usize, [first, last]: [isize; 2], [from, to]: [isize; 2], length: usize) -> bool {
+    let place = |end: isize, beyond: isize| start.checked_add_signed(end.wrapping_add(beyond));
+    place(first, from).is_some() && place(last, to).is_some_and(|end| end <= length)
+}
+
 /// Where a plane begins in `grad_output` and in `out`.
 #[inline(always)]
 fn plane_at(g: &Geometry, plane: usize) -> [usize; 2] {
@@ -203,10 +208,4 @@ fn plane_at(g: &Geometry, plane: usize) -> [usize; 2] {
     let (n, c) = (plane.checked_div(g.c).unwrap_or(0), plane.checked_rem(g.c).unwrap_or(0));
     let row = c.wrapping_mul(g.kernel[0].get()).wrapping_mul(g.kernel[1].get());
     [n.wrapping_mul(gn).wrapping_add(row.wrapping_mul(gr)), n.wrapping_mul(on).wrapping_add(c.wrapping_mul(oc))]
-}
-
-/// Asks for a run of windows. By itself: the loop over rows has no register for it.
-#[inline(never)]
-fn ask<S: Isa, T>(isa: S, data: &[T], from: usize, count: usize) {
-    prefetch_run(isa, isa.later(), data, from, count);
 }

@@ -3,35 +3,39 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::kernel_rows::KernelRows;
-use super::{NEAR, PLANE, TAPS, windows_of_plane};
+use super::{NEAR, PLANE, TAPS, are_within, windows_of_plane};
 
 /// Bytes of windows that are asked for ahead, at least.
-const AHEAD: usize = 1024;
+const AHEAD: usize = 2048;
 /// Taps that need no asking.
 const FEW: usize = 4;
 /// Bytes of all that is read and written up to which a last cache has most of it, so that to ask for it row by row takes longer
 /// than to wait. Halves, which are asked for in passing, are asked for beyond [`NEAR`].
 const FAR: usize = 2 * NEAR;
 
-/// The kernel rows that reach a row of cells.
+/// The kernel rows that reach some rows of cells whose numbers leave one rest when they are divided by the stride. Places are counted
+/// from the first window of the row of windows that has the number of a row of cells among these.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Above {
-    /// Where each finds its first window.
+    /// The rows of cells, counted by themselves.
+    from: usize,
+    to: usize,
+    /// Where each kernel row finds its first window.
     rows: [usize; TAPS],
     /// Where the rows of windows are that will be needed a while later, if they are to be asked for.
     later: [usize; TAPS],
     count: usize,
     /// The first and the last place in `rows`.
-    ends: [usize; 2],
+    ends: [isize; 2],
 }
 
-/// What to ask for ahead of its use, as windows come from as many places as there are taps. Where a plane fits the level-2 cache it
-/// is a part of the next plane with each row, else the windows that will be needed some rows later. Few long streams the processor
-/// finds by itself, and what its last cache holds in any order.
+/// What to ask for ahead of its use, as windows come from as many places as there are taps: with each term the one that will be needed
+/// in its stead a plane later, where a plane fits the level-2 cache, else some rows later. Few long streams the processor finds by
+/// itself, and what its last cache holds in any order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ahead {
     Nothing,
-    Plane { distance: usize, part: usize },
+    Plane { distance: usize },
     Rows { rows: usize, distance: usize, wrap: usize },
 }
 
@@ -45,7 +49,7 @@ impl Ahead {
         let taps = geometry.kernel[0].get().wrapping_mul(geometry.kernel[1].get());
         let plane = windows_of_plane(geometry);
         if plane.saturating_mul(size) <= PLANE {
-            return Self::Plane { distance: plane, part: plane.checked_div(geometry.h).unwrap_or(0).wrapping_add(1) };
+            return Self::Plane { distance: plane };
         }
         if taps <= FEW || size > 2 && bytes <= FAR {
             return Self::Nothing;
@@ -58,26 +62,48 @@ impl Ahead {
 }
 
 impl Above {
-    /// Finds those of row `m` of its rest, in a plane whose windows begin at `start`. In place: moved, it would wait for its stores.
+    /// Finds those of row `m` of the rest, and of its neighbours that the same kernel rows reach; nothing where it has found them before.
     #[inline(always)]
-    pub(super) fn find(&mut self, kernel_rows: &KernelRows, g: &Geometry, ahead: Ahead, start: usize, m: usize) {
-        (self.count, self.ends) = (0, [usize::MAX / 2, 0]);
-        let start = start.wrapping_add(m.wrapping_mul(g.columns[1]));
+    pub(super) fn find(&mut self, kernel_rows: &KernelRows, ahead: Ahead, m: usize) {
+        if !(self.from..self.to).contains(&m) {
+            self.find_others(kernel_rows, ahead, m);
+        }
+    }
+
+    /// By itself, as it is for all types and levels.
+    #[inline(never)]
+    fn find_others(&mut self, kernel_rows: &KernelRows, ahead: Ahead, m: usize) {
+        (self.from, self.to) = (0, usize::MAX);
+        (self.count, self.ends) = (0, [isize::MAX, isize::MIN]);
         for row in kernel_rows.rows() {
-            if !(row.from..row.to).contains(&m) {
+            if !self.is_beyond(row.from, m) || self.is_beyond(row.to, m) {
                 continue;
             }
+            let distance = match ahead {
+                Ahead::Rows { rows, distance, wrap } if self.is_beyond(row.to.saturating_sub(rows), m) => {
+                    distance.wrapping_add(wrap)
+                }
+                Ahead::Plane { distance } | Ahead::Rows { distance, .. } => distance,
+                Ahead::Nothing => 0,
+            };
             let (Some(at), Some(later)) = (self.rows.get_mut(self.count), self.later.get_mut(self.count)) else {
                 break;
             };
-            *at = start.wrapping_add(row.at);
-            if let Ahead::Rows { rows, distance, wrap } = ahead {
-                let wrap = if m.wrapping_add(rows) < row.to { 0 } else { wrap };
-                *later = at.wrapping_add(distance).wrapping_add(wrap);
-            }
-            self.ends = [self.ends[0].min(*at), self.ends[1].max(*at)];
+            (*at, *later) = (row.at, row.at.wrapping_add(distance));
+            self.ends = [self.ends[0].min(row.at.cast_signed()), self.ends[1].max(row.at.cast_signed())];
             self.count = self.count.wrapping_add(1);
         }
+    }
+
+    /// Whether row `m` is `first` or behind it; the rows that this is not so of are none of these.
+    fn is_beyond(&mut self, first: usize, m: usize) -> bool {
+        let is_beyond = m >= first;
+        if is_beyond {
+            self.from = self.from.max(first);
+        } else {
+            self.to = self.to.min(first);
+        }
+        is_beyond
     }
 
     pub(super) fn rows(&self) -> &[usize] {
@@ -86,14 +112,13 @@ impl Above {
 
     /// Where the windows are that are asked for with each vector of cells.
     pub(super) fn later(&self, ahead: Ahead) -> &[usize] {
-        let count = if matches!(ahead, Ahead::Rows { .. }) { self.count } else { 0 };
+        let count = if matches!(ahead, Ahead::Nothing) { 0 } else { self.count };
         self.later.get(..count).unwrap_or(&[])
     }
 
-    /// Whether all that vectors read of these rows is in data of a length.
+    /// Whether all is in data of a length that vectors read of these rows, where places are counted from `start`.
     #[inline(always)]
-    pub(super) fn within(&self, [from, to]: [isize; 2], length: usize) -> bool {
-        let [first, last] = self.ends;
-        first.checked_add_signed(from).is_some() && last.checked_add_signed(to).is_some_and(|end| end <= length)
+    pub(super) fn reads_within(&self, start: usize, reads: [isize; 2], length: usize) -> bool {
+        are_within(start, self.ends, reads, length)
     }
 }

@@ -17,7 +17,7 @@ use super::above::Ahead;
 use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
-use super::{MOST, STRIDE, V, enclosing, plane_at};
+use super::{MOST, STRIDE, V, enclosing, plane_at, windows_of_plane};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -74,6 +74,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
         // The last vectors may go beyond the last row where the next plane lies behind it, which is written later.
         let dense = oc == g.h.wrapping_mul(oh) && on == g.c.wrapping_mul(oc);
         let mut blocks = [Block::default(); BLOCKS];
+        let part_of_plane = windows_of_plane(g).checked_div(g.h).unwrap_or(0).wrapping_add(1);
         let keeps = g.h <= together.saturating_mul(BLOCKS / CLASSES);
         let mut aside = [[T::zeroed(); MOST_LANES * MOST]; CLASSES];
         for (plane, [start, end]) in part.planes(g.h) {
@@ -90,9 +91,9 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                     let (asked, y) = (y.wrapping_add(turn.wrapping_mul(count)), y.wrapping_add(turn));
                     let Some(kernel_rows) = kernel_rows.get(y % CLASSES) else { break };
                     block.find(kernel_rows, g, [y, count]);
-                    if let Ahead::Plane { distance, part } = ahead {
-                        let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part));
-                        block.ask(at, count.wrapping_mul(part));
+                    if let Ahead::Plane { distance } = ahead {
+                        let at = plane_start.wrapping_add(distance).wrapping_add(asked.wrapping_mul(part_of_plane));
+                        block.ask(at, count.wrapping_mul(part_of_plane));
                     }
                     let cells = cells.get_mut(turn.wrapping_mul(oh)..).unwrap_or_default();
                     let apart = oh.wrapping_mul(CLASSES).max(1);
@@ -139,20 +140,18 @@ fn sum<S: Isa, T: Element, const CLASSES: usize>(
     to: [&mut [T]; 2],
 ) {
     let woven = const { weaves::<S, T>(CLASSES, MOST) };
-    match (vectors, block.mixed) {
-        (None, _) => some::<S, T, CLASSES, MOST, true, true>(isa, data, start, classes, block, to),
-        (Some(0..=2), _) => some::<S, T, CLASSES, 2, true, false>(isa, data, start, classes, block, to),
-        (Some(3..=4), _) => some::<S, T, CLASSES, 4, true, false>(isa, data, start, classes, block, to),
-        (Some(5..=7), true) if !woven => some::<S, T, CLASSES, 7, true, false>(isa, data, start, classes, block, to),
-        (Some(5..=7), false) if !woven => some::<S, T, CLASSES, 7, false, false>(isa, data, start, classes, block, to),
-        (Some(_), true) => some::<S, T, CLASSES, MOST, true, false>(isa, data, start, classes, block, to),
-        (Some(_), false) => some::<S, T, CLASSES, MOST, false, false>(isa, data, start, classes, block, to),
+    match vectors {
+        None => some::<S, T, CLASSES, MOST, true>(isa, data, start, classes, block, to),
+        Some(0..=2) => some::<S, T, CLASSES, 2, false>(isa, data, start, classes, block, to),
+        Some(3..=4) => some::<S, T, CLASSES, 4, false>(isa, data, start, classes, block, to),
+        Some(5..=7) if !woven => some::<S, T, CLASSES, 7, false>(isa, data, start, classes, block, to),
+        Some(_) => some::<S, T, CLASSES, MOST, false>(isa, data, start, classes, block, to),
     }
 }
 
 /// As [`sum`], and as [`Columns::sums`].
 #[inline(always)]
-fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const MIXED: bool, const BEYOND: bool>(
+fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const BEYOND: bool>(
     isa: S,
     data: &[T],
     start: usize,
@@ -162,11 +161,11 @@ fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const MIXED: b
 ) {
     let [out, aside] = to;
     if let [class] = classes.as_slice() {
-        return write_what_fits(isa, &[class.sums::<N, MIXED, BEYOND>(isa, data, start, block)], out, aside);
+        return write_what_fits(isa, &[class.sums::<N, BEYOND>(isa, data, start, block)], out, aside);
     }
     let mut found = [[V::<S, T>::splat(isa, T::Acc::default()); N]; CLASSES];
     for (found, class) in found.iter_mut().zip(classes) {
-        *found = class.sums::<N, MIXED, BEYOND>(isa, data, start, block);
+        *found = class.sums::<N, BEYOND>(isa, data, start, block);
     }
     write_what_fits(isa, &found, out, aside);
 }

@@ -9,7 +9,7 @@ use super::class::Class;
 use super::sums::{sums, weaves};
 use super::{M, MASKED, MOST, UNROLL, V};
 use crate::element::{Element, store_each};
-use crate::simd::{Cache, Isa, Vector, prefetch_run};
+use crate::simd::{Isa, Vector};
 
 /// The vectors of a class's row: the first ones, those between, the last ones. Of few, all are the first ones.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ const fn most(classes: usize) -> usize {
 pub(super) struct Line<'a, S: Isa, T: Element, const CLASSES: usize> {
     /// `grad_output`.
     pub(super) data: &'a [T],
+    /// Where the places of rows are counted from.
+    pub(super) from: usize,
     /// Where each kernel row finds its first window.
     pub(super) above: &'a [usize],
     /// Where the rows of windows are that are asked for meanwhile.
@@ -137,48 +139,18 @@ impl<S: Isa, T: Element, const CLASSES: usize> Line<'_, S, T, CLASSES> {
         end: usize,
     ) -> [[V<S, T>; N]; CLASSES] {
         let mut found = [[Vector::splat(isa, T::Acc::default()); N]; CLASSES];
-        let cell = vector.wrapping_mul(Self::LANES);
-        if T::IS_HALF {
-            // Halves take longer to widen than to wait for, and asked for in passing least.
-            for row in self.later {
-                ask(isa, Cache::Level2, self.data, row.wrapping_add(cell), self.classes, N.wrapping_mul(Self::LANES));
-            }
-        } else if !self.later.is_empty() {
-            ask_apart(isa, self.data, self.later, self.classes, [cell, N.wrapping_mul(Self::LANES)]);
-        }
+        let from = self.from.wrapping_add(vector.wrapping_mul(Self::LANES));
         for (found, class) in found.iter_mut().zip(self.classes) {
-            *found = sums::<S, T, N, FIRST, LAST, CLASSES>(isa, self.data, self.above, class.taps(), cell, end);
+            *found = sums::<S, T, N, FIRST, LAST, CLASSES>(
+                isa,
+                self.data,
+                [self.above, self.later],
+                class.taps(),
+                from,
+                end,
+            );
         }
         found
-    }
-}
-
-/// Asks for what some cells of each class read of a later row.
-#[inline(always)]
-fn ask<S: Isa, T, M: Copy, const CLASSES: usize>(
-    isa: S,
-    to: Cache,
-    data: &[T],
-    row: usize,
-    classes: &[Class<M>; CLASSES],
-    cells: usize,
-) {
-    for tap in classes.iter().flat_map(Class::taps) {
-        prefetch_run(isa, to, data, row.wrapping_add(tap.at), cells);
-    }
-}
-
-/// Asks for what some cells of each class read of all later rows. Apart from the sums, which need all registers.
-#[inline(never)]
-fn ask_apart<S: Isa, T, M: Copy, const CLASSES: usize>(
-    isa: S,
-    data: &[T],
-    later: &[usize],
-    classes: &[Class<M>; CLASSES],
-    [cell, cells]: [usize; 2],
-) {
-    for row in later {
-        ask(isa, isa.later(), data, row.wrapping_add(cell), classes, cells);
     }
 }
 

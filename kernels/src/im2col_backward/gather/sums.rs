@@ -3,7 +3,7 @@
 use super::class::{Class, Tap};
 use super::{M, V};
 use crate::element::Element;
-use crate::simd::{Isa, Mask, Vector};
+use crate::simd::{Cache, Isa, Mask, Vector, prefetch_run};
 
 /// Whether vectors of cells, so many side by side, are woven in pairs: a lane of each in turn. A last one without another is not.
 pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
@@ -17,17 +17,21 @@ pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -
 pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const LAST: usize, const CLASSES: usize>(
     isa: S,
     data: &[T],
-    above: &[usize],
+    [above, later]: [&[usize]; 2],
     taps: &[Tap<M<S, T>>],
-    cell: usize,
+    from: usize,
     end: usize,
 ) -> [V<S, T>; N] {
     let lanes = V::<S, T>::LANES;
     let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); N];
-    for row in above {
-        let row = row.wrapping_add(cell);
+    let cache = if T::IS_HALF { Cache::Level2 } else { isa.later() };
+    for (number, row) in above.iter().enumerate() {
+        let (row, later) = (row.wrapping_add(from), later.get(number).map(|later| later.wrapping_add(from)));
         for tap in taps {
-            // All of them are there, as `Above::within` has found. Two ways out, as the compiler makes more of two checks with one.
+            if let Some(later) = later {
+                prefetch_run(isa, cache, data, later.wrapping_add(tap.at), lanes.wrapping_mul(N));
+            }
+            // All of them are there, as `Above::reads_within` has found. Two ways out, as the compiler makes more of two checks with one.
             let Some(windows) = data.get(row.wrapping_add(tap.at)..) else { break };
             let Some(windows) = windows.get(..lanes.wrapping_mul(N)) else { continue };
             let [begin, behind] = &tap.masks;
@@ -69,6 +73,7 @@ const fn masked_from<S: Isa, T: Element>(classes: usize, vectors: usize, masked:
 #[inline(never)]
 pub(super) fn one_by_one<T: Element, M: Copy, const CLASSES: usize>(
     data: &[T],
+    from: usize,
     above: &[usize],
     classes: &[Class<M>; CLASSES],
     out: &mut [T],
@@ -78,7 +83,7 @@ pub(super) fn one_by_one<T: Element, M: Copy, const CLASSES: usize>(
             let mut sum = T::Acc::default();
             for row in above {
                 for tap in class.taps().iter().filter(|tap| tap.reaches(k)) {
-                    let window = data.get(row.wrapping_add(k).wrapping_add(tap.at));
+                    let window = data.get(from.wrapping_add(*row).wrapping_add(k).wrapping_add(tap.at));
                     sum = sum + window.map_or(T::Acc::default(), |v| v.widen());
                 }
             }

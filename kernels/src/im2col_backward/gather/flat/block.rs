@@ -2,8 +2,9 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
-use super::super::TAPS;
 use super::super::kernel_rows::KernelRows;
+use super::super::{TAPS, are_within};
+use crate::simd::{Isa, prefetch_run};
 
 /// Some rows of a plane of one rest, and the kernel rows that reach them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,12 +13,10 @@ pub(super) struct Block {
     rows: [usize; 2],
     reaching: [Reaching; TAPS],
     count: usize,
-    /// Whether one of these does not reach all rows.
-    pub(super) mixed: bool,
     /// The first and the last place among them.
     ends: [isize; 2],
-    /// Windows of the next plane that are asked for meanwhile: the first one, and how many with each kernel row.
-    pub(super) later: [usize; 2],
+    /// Windows of the next plane that are asked for meanwhile: the first one, and how many.
+    later: [usize; 2],
 }
 
 /// A kernel row that reaches some of the rows. There are many blocks, so it is small.
@@ -26,8 +25,26 @@ pub(super) struct Reaching {
     /// Where cell 0 of the first row would find its window of the first tap, counted from the first window of the plane; wraps.
     pub(super) at: usize,
     /// The rows that have one, counted from the first.
-    pub(super) from: u32,
-    pub(super) to: u32,
+    pub(super) from: u16,
+    pub(super) to: u16,
+    /// Whether all have.
+    pub(super) reaches_all: bool,
+}
+
+/// Windows that are asked for, some with each tap: all at once, processors would wait for room for so many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Later {
+    at: usize,
+    each: usize,
+}
+
+impl Later {
+    /// Asks for the next ones.
+    #[inline(always)]
+    pub(super) fn ask<S: Isa, T>(&mut self, isa: S, data: &[T]) {
+        prefetch_run(isa, isa.later(), data, self.at, self.each);
+        self.at = self.at.wrapping_add(self.each);
+    }
 }
 
 impl Block {
@@ -37,16 +54,17 @@ impl Block {
         if self.rows == [y, count] {
             return;
         }
-        (self.rows, self.count, self.mixed, self.ends) = ([y, count], 0, false, [isize::MAX, isize::MIN]);
+        (self.rows, self.count, self.ends) = ([y, count], 0, [isize::MAX, isize::MIN]);
         let first = y / g.stride[0];
         let end = first.wrapping_add(count);
         for row in kernel_rows.rows() {
             let (from, to) = (row.from.max(first), row.to.min(end));
             let Some(reaching) = self.reaching.get_mut(self.count).filter(|_| from < to) else { continue };
             let at = first.wrapping_mul(g.columns[1]).wrapping_add(row.at);
+            let reaches_all = to.wrapping_sub(from) == count;
             // As few as cells fit the vectors.
-            *reaching = Reaching { at, from: from.wrapping_sub(first) as u32, to: to.wrapping_sub(first) as u32 };
-            self.mixed |= to.wrapping_sub(from) < count;
+            let [from, to] = [from, to].map(|row| row.wrapping_sub(first) as u16);
+            *reaching = Reaching { at, from, to, reaches_all };
             self.ends = [self.ends[0].min(at.cast_signed()), self.ends[1].max(at.cast_signed())];
             self.count = self.count.wrapping_add(1);
         }
@@ -56,17 +74,21 @@ impl Block {
     /// of a kernel row what these two enclose; nothing where the first is behind the second.
     #[inline(always)]
     pub(super) fn reads_within(&self, start: usize, [from, to]: [isize; 2], length: usize) -> bool {
-        let place = |end: isize, beyond: isize| start.checked_add_signed(end.wrapping_add(beyond));
-        let [first, last] = self.ends;
-        let is_within = || place(first, from).is_some() && place(last, to).is_some_and(|end| end <= length);
-        self.count == 0 || from > to || is_within()
+        self.count == 0 || from > to || are_within(start, self.ends, [from, to], length)
     }
 
-    /// Sees to it that so many windows from `at` on are asked for meanwhile; by each class again, as to tell
-    /// them apart takes longer.
+    /// Sees to it that so many windows from `at` on are asked for meanwhile; by each class again, as to tell them apart takes longer.
     #[inline(always)]
     pub(super) fn ask(&mut self, at: usize, count: usize) {
-        self.later = [at, count.checked_div(self.count).unwrap_or(0)];
+        self.later = [at, count];
+    }
+
+    /// What is asked for meanwhile, by a class of so many taps.
+    #[inline(always)]
+    pub(super) fn later(&self, taps: usize) -> Later {
+        let [at, count] = self.later;
+        let each = count.checked_div(self.count.wrapping_mul(taps)).unwrap_or(0);
+        Later { at, each: if count == 0 { 0 } else { each.wrapping_add(1) } }
     }
 
     pub(super) fn reaching(&self) -> &[Reaching] {

@@ -5,9 +5,9 @@ use ubtile_tiling::im2col_backward::Geometry;
 use super::super::reach::Reach;
 use super::super::sums::weaves;
 use super::super::{M, MOST, TAPS, V};
-use super::block::Block;
+use super::block::{Block, Later, Reaching};
 use crate::element::Element;
-use crate::simd::{Isa, MOST_LANES, Mask, Real, Vector, prefetch_run};
+use crate::simd::{Isa, MOST_LANES, Mask, Real, Vector};
 
 /// A kernel column.
 #[derive(Clone, Copy, Debug)]
@@ -90,10 +90,10 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
         if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
     }
 
-    /// The sums of `N` vectors of cells of a plane whose windows begin at `start`, which not all of the kernel rows reach where these are
-    /// `MIXED`. Some of what vectors would read may lie `BEYOND` the data.
+    /// The sums of `N` vectors of cells of a plane whose windows begin at `start`. Some of what vectors would read may lie `BEYOND` the
+    /// data.
     #[inline(always)]
-    pub(super) fn sums<const N: usize, const MIXED: bool, const BEYOND: bool>(
+    pub(super) fn sums<const N: usize, const BEYOND: bool>(
         &self,
         isa: S,
         data: &[T],
@@ -102,51 +102,72 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     ) -> [V<S, T>; N] {
         let zero = V::<S, T>::splat(isa, T::Acc::default());
         let mut sums = [zero; N];
-        let [mut later, each] = block.later;
+        let mut later = block.later(self.count);
         for row in block.reaching() {
-            // Not all at once, which would leave memory idle afterwards.
-            prefetch_run(isa, isa.later(), data, later, each);
-            later = later.wrapping_add(each);
-            let mut reached = [M::<S, T>::of(zero); N];
-            if MIXED {
-                let first_of =
-                    |row: u32| V::<S, T>::splat(isa, Real::from_usize(self.width.wrapping_mul(row as usize)));
-                let (from, to) = (first_of(row.from), first_of(row.to));
-                for (reached, cell) in reached.iter_mut().zip(self.cells) {
-                    *reached = Mask::of(from.le(cell).and(cell.lt(to)));
-                }
-            }
             let start = start.wrapping_add(row.at);
-            for tap in self.taps.iter().take(self.count) {
-                let (mut at, mut data, mut aside) =
-                    (start.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
-                if BEYOND {
-                    copy_what_is_there(data, at, &mut aside);
-                    (at, data) = (0, &aside);
-                }
-                // All of them are there. Two ways out, as the compiler makes more of two checks with one.
-                let Some(windows) = data.get(at..) else { break };
-                let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
-                let plus = |sum: V<S, T>, term: V<S, T>, k: usize| match (tap.mask.get(k), reached.get(k)) {
-                    (Some(mask), Some(reached)) if MIXED => mask.both(*reached).add_to(sum, term),
-                    (Some(mask), _) => mask.add_to(sum, term),
-                    _ => sum + term,
-                };
-                if const { weaves::<S, T>(CLASSES, N) } {
-                    let pairs = sums.as_chunks_mut::<2>().0.iter_mut();
-                    let pairs = pairs.zip(windows.chunks_exact(Self::LANES.wrapping_mul(2)));
-                    for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
-                        let [to_even, to_odd] = T::load_woven(isa, windows);
-                        (*even, *odd) = (plus(*even, to_even, k), plus(*odd, to_odd, k.wrapping_add(1)));
-                    }
-                } else {
-                    for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(Self::LANES)).enumerate() {
-                        *sum = plus(*sum, T::load(isa, windows), k);
-                    }
-                }
+            if BEYOND || !row.reaches_all {
+                let reached = self.reached::<N>(isa, row);
+                self.add::<N, BEYOND>(isa, data, start, Some(&reached), &mut later, &mut sums);
+            } else {
+                self.add::<N, BEYOND>(isa, data, start, None, &mut later, &mut sums);
             }
         }
         sums
+    }
+
+    /// The lanes of the rows that a kernel row reaches.
+    #[inline(always)]
+    fn reached<const N: usize>(&self, isa: S, row: &Reaching) -> [M<S, T>; N] {
+        let first_of = |row: u16| V::<S, T>::splat(isa, Real::from_usize(self.width.wrapping_mul(usize::from(row))));
+        let (from, to) = (first_of(row.from), first_of(row.to));
+        let mut reached = [M::<S, T>::of(from); N];
+        for (reached, cell) in reached.iter_mut().zip(self.cells) {
+            *reached = Mask::of(from.le(cell).and(cell.lt(to)));
+        }
+        reached
+    }
+
+    /// Adds the windows of a kernel row, the first of which is at `start`, where not all lanes are to the `reached` ones.
+    #[inline(always)]
+    fn add<const N: usize, const BEYOND: bool>(
+        &self,
+        isa: S,
+        data: &[T],
+        start: usize,
+        reached: Option<&[M<S, T>; N]>,
+        later: &mut Later,
+        sums: &mut [V<S, T>; N],
+    ) {
+        for tap in self.taps.iter().take(self.count) {
+            later.ask(isa, data);
+            let (mut at, mut data, mut aside) = (start.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
+            if BEYOND {
+                copy_what_is_there(data, at, &mut aside);
+                (at, data) = (0, &aside);
+            }
+            // All of them are there. Two ways out, as the compiler makes more of two checks with one.
+            let Some(windows) = data.get(at..) else { break };
+            let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
+            let plus = |sum: V<S, T>, term: V<S, T>, k: usize| match (tap.mask.get(k), reached) {
+                (Some(mask), Some(reached)) => {
+                    reached.get(k).map_or(*mask, |reached| mask.both(*reached)).add_to(sum, term)
+                }
+                (Some(mask), None) => mask.add_to(sum, term),
+                (None, _) => sum + term,
+            };
+            if const { Self::WOVEN } {
+                let pairs = sums.as_chunks_mut::<2>().0.iter_mut();
+                let pairs = pairs.zip(windows.chunks_exact(Self::LANES.wrapping_mul(2)));
+                for (([even, odd], windows), k) in pairs.zip((0usize..).step_by(2)) {
+                    let [to_even, to_odd] = T::load_woven(isa, windows);
+                    (*even, *odd) = (plus(*even, to_even, k), plus(*odd, to_odd, k.wrapping_add(1)));
+                }
+            } else {
+                for (k, (sum, windows)) in sums.iter_mut().zip(windows.chunks_exact(Self::LANES)).enumerate() {
+                    *sum = plus(*sum, T::load(isa, windows), k);
+                }
+            }
+        }
     }
 }
 

@@ -155,13 +155,19 @@ fn widths_around_the_vectors() {
     }
 }
 
-/// Beyond the caches what comes next is asked for: of small planes that of the next one, of large ones some rows ahead, also behind
-/// the last one.
+/// Beyond the caches what comes next is asked for: of small planes that of the next one, of large ones some rows ahead, of many taps the
+/// next tap, of patches the next taps and the rows that these make, also behind the last one.
 #[test]
 fn tensors_that_no_cache_holds() {
     let rng = &mut Rng::new(12);
-    for (dtype, c, size, stride) in [(Dtype::F32, 2100, 13, 1), (Dtype::F64, 12, 128, 1), (Dtype::F32, 44, 160, 2)] {
-        let [kernel, stride, padding] = [[3, 3], [stride; 2], [1, 1]];
+    for (dtype, c, size, [kernel, stride, padding]) in [
+        (Dtype::F32, 2100, 13, [3, 1, 1]),
+        (Dtype::F64, 12, 128, [3, 1, 1]),
+        (Dtype::F32, 44, 160, [3, 2, 1]),
+        (Dtype::F32, 9, 128, [5, 1, 2]),
+        (Dtype::F32, 60, 252, [6, 6, 0]),
+    ] {
+        let [kernel, stride, padding] = [kernel, stride, padding].map(|each| [each; 2]);
         let spec = Im2col {
             dtype,
             out_dtype: dtype,

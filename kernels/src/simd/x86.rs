@@ -44,12 +44,17 @@ impl Avx2 {
         const AVX2: u32 = 1 << 5;
         const XMM_YMM: u64 = 0b110;
 
-        if __cpuid(0).eax < 7 || !has(__cpuid(1).ecx, F16C_AVX_OSXSAVE) || !has(__cpuid_count(7, 0).ebx, AVX2) {
+        let vendor = __cpuid(0);
+        if vendor.eax < 7 {
+            return None;
+        }
+        let (features, extended) = (__cpuid(1), __cpuid_count(7, 0));
+        if !has(features.ecx, F16C_AVX_OSXSAVE) || !has(extended.ebx, AVX2) {
             return None;
         }
         // SAFETY: OSXSAVE is set, so XGETBV may be executed, and register 0 exists.
         let saved = unsafe { _xgetbv(0) };
-        (saved & XMM_YMM == XMM_YMM).then(|| Self { processor: Processor::detect() })
+        (saved & XMM_YMM == XMM_YMM).then_some(Self { processor: Processor::new(vendor, features, extended) })
     }
 
     /// The kind of processor that has them.

@@ -24,6 +24,7 @@ pub(super) fn sums<S: Isa, T: Element, const N: usize, const FIRST: usize, const
 ) -> [V<S, T>; N] {
     let lanes = V::<S, T>::LANES;
     let mut sums = [V::<S, T>::splat(isa, T::Acc::default()); N];
+    // Halves take longer to widen than to wait for, so level 2 is near enough on any processor.
     let cache = if T::IS_HALF { Cache::Level2 } else { isa.later() };
     for (number, row) in above.iter().enumerate() {
         let (row, later) = (row.wrapping_add(from), later.get(number).map(|later| later.wrapping_add(from)));

@@ -163,6 +163,7 @@ def main():
     parts = [
         f"# {title}",
         f"Measured by `benches/peers/performance`, which also wrote this page, on {about['processor']} with PyTorch {about['torch']}.",
+        *remarks(page),
         *about_columns,
         table(rows),
         f"![PyTorch's time over ours, by the size of the tensors]({dots.name})",
@@ -189,6 +190,12 @@ def main():
         workspace(alone["workspace"]),
     ]
     page.write_text("\n\n".join(parts) + "\n")
+
+
+def remarks(page):
+    """What is to be known of the machine and its runs, from a file of the page's name beside this one."""
+    path = pathlib.Path(__file__).with_name(page.name)
+    return [path.read_text().strip()] if path.exists() else []
 
 
 def slowest(rows, count=12):

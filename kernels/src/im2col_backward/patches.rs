@@ -75,8 +75,8 @@ impl<T: Element> Kernel for Patches<'_, T> {
                     }
                     // Vectors may go beyond a row where the next one lies behind it, which is written later.
                     let flows = oh == g.w && first.wrapping_add(1) < sh.get();
-                    // Behind the last of them come the first ones of the next plane.
                     let below = oh.wrapping_mul(AHEAD);
+                    // Behind the last row of the same windows comes the first one of the next plane's.
                     let next_plane = oc.wrapping_sub(oh.wrapping_mul(sh.get()));
                     let wrap = if first.wrapping_add(AHEAD) < sh.get() { 0 } else { next_plane };
                     let tap = taps.wrapping_add(row).wrapping_mul(kw).wrapping_mul(gr);

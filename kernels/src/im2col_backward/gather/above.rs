@@ -9,8 +9,8 @@ use super::{NEAR, PLANE, TAPS, are_within, windows_of_plane};
 const AHEAD: usize = 2048;
 /// Taps that need no asking.
 const FEW: usize = 4;
-/// Bytes of all that is read and written up to which a last cache has most of it, so that to ask for it row by row takes longer
-/// than to wait. Halves, which are asked for in passing, are asked for beyond [`NEAR`].
+/// Bytes of all that is read and written up to which a last cache has most of it, so that to ask for rows takes longer than to wait.
+/// Halves, which take longer to widen than to ask for, are asked for beyond [`NEAR`].
 const FAR: usize = 2 * NEAR;
 
 /// The kernel rows that reach some rows of cells whose numbers leave one rest when they are divided by the stride. Places are counted

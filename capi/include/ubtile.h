@@ -997,8 +997,8 @@ int32_t ubtile_im2col_backward_run(const struct ubtile_im2col_backward_tiling *t
                                    const struct ubtile_im2col_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out` only the share's own elements are written, so
- * other shares may run at the same time.
+ * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
+ * only the share's own elements are written, so other shares may run at the same time.
  *
  * # Safety
  * As for `ubtile_im2col_backward_run`; no other call writes the same share.
@@ -1232,8 +1232,8 @@ int32_t ubtile_replication_pad2d_backward_run(const struct ubtile_replication_pa
                                               const struct ubtile_replication_pad2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `grad_input` only the share's own elements are
- * written, so other shares may run at the same time.
+ * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of
+ * `grad_input` only the share's own elements are written, so other shares may run at the same time.
  *
  * # Safety
  * As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.

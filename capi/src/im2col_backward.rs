@@ -177,8 +177,8 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run(
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out` only the share's own elements are written, so
-/// other shares may run at the same time.
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
+/// only the share's own elements are written, so other shares may run at the same time.
 ///
 /// # Safety
 /// As for `ubtile_im2col_backward_run`; no other call writes the same share.

@@ -151,8 +151,8 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run(
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `grad_input` only the share's own elements are
-/// written, so other shares may run at the same time.
+/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of
+/// `grad_input` only the share's own elements are written, so other shares may run at the same time.
 ///
 /// # Safety
 /// As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.

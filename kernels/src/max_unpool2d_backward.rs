@@ -46,7 +46,8 @@ pub struct Outputs<'a> {
 /// Computes a problem on the calling thread. The workspace may start at any address.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
+/// flat position.
 pub fn run(
     plan: &Plan,
     level: Level,
@@ -63,7 +64,8 @@ pub fn run(
 /// Computes a problem, its shares handed to `parallel`. The workspace may start at any address.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
+/// flat position.
 pub fn run_parallel(
     plan: &Plan,
     level: Level,
@@ -129,7 +131,8 @@ pub fn stage_share(
 /// plan has [them](Plan::stagings), `out` the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position in the share.
+/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
+/// flat position in the share.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -156,7 +159,8 @@ pub fn run_share(
 /// stays from the first tile of the run to the last.
 ///
 /// # Errors
-/// A box of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest flat position in the tile.
+/// A box of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
+/// flat position in the tile.
 pub fn run_tile(
     plan: &Plan,
     level: Level,

@@ -12,8 +12,9 @@ pub const MARK: [u32; 4] = [0x7562_7469, 0x6c65_2063, 0x6f73_7473, 0x2d72_6571];
 /// Runs what is asked for. Operators: 0 bilinear and 1 bicubic grid sampler, 2 max unpool, 3 replication pad, 4 im2col.
 /// Gives the elements of the first output, 0 where nothing was computed.
 ///
-/// Shapes: image 1x4x16x16 and as many points, at the border where they would lie outside; 1x4x12x12 of 24x24 with I32 indices; 1x4x16x16 with a pad of 1; 1x2x16x16 with
-/// 3 x 3 windows, stride 1 and padding 1. Plans are for one core without caches and no workspace limit.
+/// Shapes: image 1x4x16x16 and as many points, at the border where they would lie outside; 1x4x12x12 of 24x24 with I32 indices;
+/// 1x4x16x16 with a pad of 1; 1x2x16x16 with 3 x 3 windows, stride 1 and padding 1. Plans are for one core without caches and no
+/// workspace limit.
 #[must_use]
 pub fn measure(operator: u32, dtype: u32, runs: u32, level: Level, memory: &mut Memory) -> usize {
     let Some(&dtype) = usize::try_from(dtype).ok().and_then(|place| Dtype::ALL.get(place)) else { return 0 };

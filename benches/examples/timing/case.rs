@@ -6,8 +6,10 @@ use ubtile_kernels::{
     Level, Parallel, grid_sampler_2d_backward, im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
 use ubtile_testkit::problems::{self, GridSampler, Im2col, Layout, MaxUnpool, ReplicationPad};
-use ubtile_testkit::{Coordinates, Data, Fill, Rng};
-use ubtile_tiling::{Dtype, Edition, PlanOptions, Problem, TargetSpec, TilingPlan, plan};
+use ubtile_testkit::{Coordinates, Data, Fill, IndexFill, Rng};
+use ubtile_tiling::{Dtype, Edition, Operator, PlanOptions, Problem, TargetSpec, TilingPlan, plan};
+
+use super::words::Words;
 
 /// What is timed.
 pub(crate) struct Case {
@@ -21,126 +23,43 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// # Panics
-    /// If there is no such case.
-    pub(crate) fn new(name: &str, target: &TargetSpec, options: &PlanOptions, file: Option<&[u8]>) -> Self {
-        let words: Vec<_> = name.split_whitespace().collect();
-        let [operator, dtype, shape, rest @ ..] = &words[..] else {
-            panic!("{name} lacks an operator, dtype or shape")
+    /// The case of a name, on tensors of a file where there is one.
+    ///
+    /// # Errors
+    /// A name or a file that no case can be made of, in words.
+    pub(crate) fn new(
+        name: &str,
+        target: &TargetSpec,
+        options: &PlanOptions,
+        file: Option<&[u8]>,
+    ) -> Result<Self, String> {
+        let mut words = Words::new(name)?;
+        let layouts = [words.layout("in=")?, words.layout("out=")?];
+        let (problem, inputs) = match words.operator {
+            Operator::GridSampler2dBackward => grid_sampler(&words, layouts)?,
+            Operator::MaxUnpool2dBackward => max_unpool(&mut words, layouts)?,
+            Operator::ReplicationPad2dBackward => replication_pad(&mut words, layouts)?,
+            Operator::Im2colBackward => im2col(&mut words, layouts)?,
         };
-        let dtype = Dtype::ALL.into_iter().find(|d| d.to_string() == *dtype).expect("a dtype");
-        let numbers = |list: &str| -> Vec<usize> { list.split(',').map(|n| n.parse().expect("a number")).collect() };
-        let [n, c, h, w] = numbers(shape).try_into().expect("N,C,H,W");
-        let after = |prefix: &str| rest.iter().find_map(|word| word.strip_prefix(prefix));
-        let number = |prefix: &str, default: usize| after(prefix).and_then(|n| n.parse().ok()).unwrap_or(default);
-        let layout = |prefix: &str| match after(prefix) {
-            None => Layout::Contiguous,
-            Some("channels-last") => Layout::ChannelsLast,
-            Some("transposed") => Layout::Transposed,
-            Some("spread") => Layout::Spread,
-            Some("repeated") => Layout::Repeated,
-            Some("pitched") => Layout::Pitched,
-            Some(other) => panic!("{other} is no layout"),
-        };
-        let (inputs_layout, outputs) = (layout("in="), layout("out="));
-        let mut rng = Rng::new(5);
-        let (problem, inputs) = match *operator {
-            "im2col-backward" => {
-                let [kernel, stride, padding] = [number("k", 3), number("s", 1), number("p", 0)].map(|v| [v; 2]);
-                let dilation = [number("d", 1); 2];
-                let sizes = Im2col {
-                    dtype,
-                    out_dtype: dtype,
-                    n,
-                    c,
-                    h,
-                    w,
-                    kernel,
-                    dilation,
-                    padding,
-                    stride,
-                    inputs: inputs_layout,
-                    outputs,
-                };
-                let problem = sizes.problem();
-                let inputs = vec![problems::im2col_inputs(&problem, Fill::Uniform, &mut rng)];
-                (Problem::Im2colBackward(problem), inputs)
-            }
-            "max-unpool2d-backward" => {
-                let factor = number("x", 2);
-                let (out_h, out_w) = (h * factor, w * factor);
-                let index_dtype = if rest.contains(&"i32") { Dtype::I32 } else { Dtype::I64 };
-                let sizes = MaxUnpool {
-                    dtype,
-                    out_dtype: dtype,
-                    index_dtype,
-                    n,
-                    c,
-                    h,
-                    w,
-                    out_h,
-                    out_w,
-                    inputs: inputs_layout,
-                    outputs,
-                };
-                let problem = sizes.problem();
-                let inputs = problems::max_unpool_inputs(
-                    &problem,
-                    Fill::Uniform,
-                    ubtile_testkit::IndexFill::Duplicates,
-                    &mut rng,
-                );
-                let indices = Data::from_bits_fn(*inputs.indices.desc(), |i| {
-                    let (y, x) = (i / w % h * factor + rng.below(factor), i % w * factor + rng.below(factor));
-                    (y * out_w + x) as u64
-                });
-                (Problem::MaxUnpool2dBackward(problem), vec![inputs.grad_output, indices])
-            }
-            "replication-pad2d-backward" => {
-                let list = rest.iter().position(|word| *word == "pad").map(|at| rest[at + 1]).expect("pad l,r,t,b");
-                let padding: [i64; 4] =
-                    numbers(list).into_iter().map(|p| p as i64).collect::<Vec<_>>().try_into().expect("l,r,t,b");
-                let problem = ReplicationPad { dtype, n, c, h, w, padding, inputs: inputs_layout, outputs }.problem();
-                let inputs = vec![problems::replication_pad_inputs(&problem, Fill::Uniform, &mut rng)];
-                (Problem::ReplicationPad2dBackward(problem), inputs)
-            }
-            "grid-sampler-2d-backward" => {
-                let sizes = GridSampler {
-                    dtype,
-                    n,
-                    c,
-                    hi: h,
-                    wi: w,
-                    ho: h,
-                    wo: w,
-                    inputs: inputs_layout,
-                    outputs,
-                    ..Default::default()
-                };
-                // A grid has no channels, so it lies as most do.
-                let (inputs, outputs) = (Layout::Contiguous, Layout::Contiguous);
-                let (mut desc, contiguous) = (sizes.desc(), GridSampler { inputs, outputs, ..sizes }.desc());
-                (desc.grid, desc.grid_grad) = (contiguous.grid, contiguous.grid_grad);
-                let problem = desc.check(None, Edition::Any).expect("a legal case");
-                let inputs = problems::grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut rng);
-                (Problem::GridSampler2dBackward(problem), vec![inputs.grad_output, inputs.input, inputs.grid])
-            }
-            other => panic!("{other} is no operator"),
-        };
-        let plan = plan(&problem, target, options).expect("the host has room");
+        words.end()?;
+        let plan = plan(&problem, target, options).map_err(|error| error.to_string())?;
         let slots: Vec<_> = problem.tensors().filter(|slot| slot.output).collect();
         let output = problems::output(slots.first().copied());
         let second = slots.get(1).map(|slot| problems::output(Some(*slot)));
-        let contiguous = (inputs_layout != Layout::Contiguous).then(|| inputs[0].to_contiguous());
+        let contiguous = (layouts[0] != Layout::Contiguous).then(|| inputs[0].to_contiguous());
         let mut case = Self { plan, inputs, output, second, contiguous };
         if let Some(bytes) = file {
-            let file = SafeTensors::deserialize(bytes).expect("safetensors");
+            let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
             let names = problem.tensors().filter(|slot| !slot.output).map(|slot| slot.tensor.to_string());
             for (data, name) in case.inputs.iter_mut().zip(names) {
-                data.bytes_mut().copy_from_slice(file.tensor(&name).expect("a tensor of that name").data());
+                let tensor = file.tensor(&name).map_err(|error| format!("{name}: {error}"))?;
+                if tensor.data().len() != data.bytes().len() {
+                    return Err(format!("{name} has {} bytes, not {}", tensor.data().len(), data.bytes().len()));
+                }
+                data.bytes_mut().copy_from_slice(tensor.data());
             }
         }
-        case
+        Ok(case)
     }
 
     /// Computes once.
@@ -175,4 +94,54 @@ impl Case {
         }
         .expect("the buffers fit");
     }
+}
+
+/// Seed of the numbers in the tensors.
+const SEED: u64 = 5;
+
+fn im2col(words: &mut Words<'_>, [inputs, outputs]: [Layout; 2]) -> Result<(Problem, Vec<Data>), String> {
+    let (dtype, [n, c, h, w]) = (words.dtype, words.shape);
+    let [kernel, stride] = [[words.number("k", 3)?; 2], [words.number("s", 1)?; 2]];
+    let [padding, dilation] = [[words.number("p", 0)?; 2], [words.number("d", 1)?; 2]];
+    let sizes = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, dilation, padding, stride, inputs, outputs };
+    let problem = sizes.desc().check(None, Edition::Any).map_err(|error| error.to_string())?;
+    let inputs = vec![problems::im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(SEED))];
+    Ok((Problem::Im2colBackward(problem), inputs))
+}
+
+fn max_unpool(words: &mut Words<'_>, [inputs, outputs]: [Layout; 2]) -> Result<(Problem, Vec<Data>), String> {
+    let (dtype, [n, c, h, w], factor) = (words.dtype, words.shape, words.number("x", 2)?);
+    let index_dtype = if words.take("i32") { Dtype::I32 } else { Dtype::I64 };
+    words.take("i64");
+    let [out_h, out_w] = [h, w].map(|size| size.saturating_mul(factor));
+    let sizes = MaxUnpool { dtype, out_dtype: dtype, index_dtype, n, c, h, w, out_h, out_w, inputs, outputs };
+    let problem = sizes.desc().check(None, Edition::Any).map_err(|error| error.to_string())?;
+    let mut rng = Rng::new(SEED);
+    let inputs = problems::max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Duplicates, &mut rng);
+    let indices = Data::from_bits_fn(*inputs.indices.desc(), |i| {
+        let (y, x) = (i / w % h * factor + rng.below(factor), i % w * factor + rng.below(factor));
+        (y * out_w + x) as u64
+    });
+    Ok((Problem::MaxUnpool2dBackward(problem), vec![inputs.grad_output, indices]))
+}
+
+fn replication_pad(words: &mut Words<'_>, [inputs, outputs]: [Layout; 2]) -> Result<(Problem, Vec<Data>), String> {
+    let (dtype, [n, c, h, w]) = (words.dtype, words.shape);
+    let padding = words.list_behind("pad")?.map(|p| p as i64);
+    let sizes = ReplicationPad { dtype, n, c, h, w, padding, inputs, outputs };
+    let problem = sizes.desc().check(None, Edition::Any).map_err(|error| error.to_string())?;
+    let inputs = vec![problems::replication_pad_inputs(&problem, Fill::Uniform, &mut Rng::new(SEED))];
+    Ok((Problem::ReplicationPad2dBackward(problem), inputs))
+}
+
+fn grid_sampler(words: &Words<'_>, [inputs, outputs]: [Layout; 2]) -> Result<(Problem, Vec<Data>), String> {
+    let (dtype, [n, c, h, w]) = (words.dtype, words.shape);
+    let sizes = GridSampler { dtype, n, c, hi: h, wi: w, ho: h, wo: w, inputs, outputs, ..Default::default() };
+    // A grid has no channels, so it lies as most do.
+    let (inputs, outputs) = (Layout::Contiguous, Layout::Contiguous);
+    let (mut desc, contiguous) = (sizes.desc(), GridSampler { inputs, outputs, ..sizes }.desc());
+    (desc.grid, desc.grid_grad) = (contiguous.grid, contiguous.grid_grad);
+    let problem = desc.check(None, Edition::Any).map_err(|error| error.to_string())?;
+    let inputs = problems::grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(SEED));
+    Ok((Problem::GridSampler2dBackward(problem), vec![inputs.grad_output, inputs.input, inputs.grid]))
 }

@@ -10,9 +10,13 @@
 mod case;
 mod copy;
 mod streaming;
+mod words;
 
+use std::fmt::Display;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Instant;
 
 use ubtile_kernels::{Level, Parallel};
@@ -102,7 +106,8 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
     }
     inputs += outputs;
     println!(
-        "{{\"case\":\"{name}\",\"bytes\":{inputs},\"ms\":{:.6},\"min_ms\":{:.6},\"bound_ms\":{median:.6},\"min_bound_ms\":{best:.6},\"loop\":\"{which:?}\",\"of_bound\":{:.3},\"copy_ms\":{:.6},\"workspace_bytes\":{}}}",
+        "{{\"case\":\"{name}\",\"bytes\":{inputs},\"ms\":{:.6},\"min_ms\":{:.6},\"bound_ms\":{median:.6},\
+         \"min_bound_ms\":{best:.6},\"loop\":\"{which:?}\",\"of_bound\":{:.3},\"copy_ms\":{:.6},\"workspace_bytes\":{}}}",
         kernel.median(),
         kernel.min(),
         best / kernel.min(),
@@ -111,24 +116,48 @@ fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &
     );
 }
 
-fn main() {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("timing: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
     let (mut level, mut threads, mut seconds, mut file) = (Level::detect(), NonZeroUsize::MIN, 0.3, None);
     let (mut caches, mut options) = (true, PlanOptions::default());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            "--threads" => threads = value().parse().expect("a number of threads"),
-            "--seconds" => seconds = value().parse().expect("a number of seconds"),
-            "--level" => level = Level::from_name(&value()).expect("a level of this machine"),
+            "--threads" => threads = parsed(&value()?)?,
+            "--seconds" => seconds = parsed(&value()?)?,
+            "--level" => {
+                let name = value()?;
+                level = Level::from_name(&name).ok_or_else(|| format!("`{name}` is no level of this machine"))?;
+            }
             "--walk" => caches = false,
-            "--workspace-limit" => options.workspace_limit = Some(value().parse().expect("a number of bytes")),
-            "--in" => file = Some(std::fs::read(value()).expect("a readable file")),
+            "--workspace-limit" => options.workspace_limit = Some(parsed(&value()?)?),
+            "--in" => {
+                let path = value()?;
+                file = Some(std::fs::read(&path).map_err(|error| format!("{path}: {error}"))?);
+            }
+            option if option.starts_with("--") => return Err(format!("`{option}` is no option")),
             name => {
                 let mut target = TargetSpec::host(threads.get());
                 target.capabilities.caches &= caches;
-                measure(Case::new(name, &target, &options, file.as_deref()), level, Threads(threads), seconds, name);
+                let case = Case::new(name, &target, &options, file.as_deref());
+                let case = case.map_err(|message| format!("{name}: {message}"))?;
+                measure(case, level, Threads(threads), seconds, name);
             }
         }
     }
+    Ok(())
+}
+
+fn parsed<T: FromStr<Err: Display>>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|error| format!("`{word}`: {error}"))
 }

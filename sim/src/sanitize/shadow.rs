@@ -141,8 +141,8 @@ impl<S: Copy + Default + PartialEq> Shadow<S> {
         masks(range.start..range.end.min(self.bytes))
     }
 
-    /// Calls `visit` for each group of bytes of a block that share a state, of those in the mask: with which bytes of the block are written,
-    /// which are meant, and their state. The groups come in no order.
+    /// Calls `visit` for each group of bytes of a block that share a state, of those in the mask: with which bytes of the block are
+    /// written, which are meant, and their state. The groups come in no order.
     #[inline]
     pub(super) fn visit_block(&mut self, block: u64, mask: u32, mut visit: impl FnMut(&mut u32, u32, &mut S)) {
         let (cell, groups) = self.cell(block);

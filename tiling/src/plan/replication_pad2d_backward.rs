@@ -1,9 +1,9 @@
 //! Native plan of ReplicationPad2dBackward: a tile is a box of the output with the box of `grad_output` that folds into it.
 //!
-//! Neighbouring output boxes read disjoint boxes of `grad_output`, so no cut reads anything twice, and there are no
-//! intermediates but a copy of a `grad_output` whose columns do not lie side by side. A tile is as many whole planes as fit the
-//! local memory, else rows, else columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows ascending, and
-//! for a single cell that is still too much, columns ascending.
+//! Neighbouring output boxes read disjoint boxes of `grad_output`, so no cut reads anything twice, and there are no intermediates
+//! but a copy of a `grad_output` whose columns do not lie side by side. A tile is as many whole planes as fit the local memory,
+//! else rows, else columns of a row. Where the padding folded into a row is itself too much, its sums are made in parts: rows
+//! ascending, and for a single cell that is still too much, columns ascending.
 
 mod axis;
 mod tiles;

@@ -3,23 +3,55 @@
 use std::fs;
 use std::path::Path;
 
+use ubtile_sim::clock::Start;
 use ubtile_sim::exec::Global;
+use ubtile_sim::product::Soc;
 use ubtile_sim::program::{Program, Tensor, TensorId};
 use ubtile_sim::text;
 use ubtile_tiling::TensorDesc;
 
-use crate::args::ProgramArgs;
+use crate::args::{Named as Setting, ProgramArgs};
 use crate::error::Error;
 use crate::progress::Progress;
+use crate::settings::{Settings, text_with};
 use crate::soc::soc;
 use crate::tensors::Input;
 
-/// A program that its SoC can run, and the SoC's name.
-pub(crate) fn load(args: &ProgramArgs) -> Result<(Program, String), Error> {
-    let soc = soc(&args.soc)?;
-    let text = fs::read_to_string(args.path()).map_err(|e| Error::file(args.path(), e))?;
-    let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(args.path(), e))?;
-    Ok((program, soc.name().into()))
+/// A program that its SoC can run, as it was set.
+pub(crate) struct Loaded {
+    pub(crate) program: Program,
+    pub(crate) text: String,
+    pub(crate) soc: Soc,
+    /// How a timed run begins.
+    pub(crate) start: Start,
+}
+
+impl Loaded {
+    /// That of a file.
+    pub(crate) fn new(args: &ProgramArgs) -> Result<Self, Error> {
+        let text = fs::read_to_string(args.path()).map_err(|e| Error::file(args.path(), e))?;
+        Self::of((args.path(), &text), &soc(&args.soc)?, &args.set)
+    }
+
+    /// That of a text.
+    pub(crate) fn of((path, text): (&Path, &str), soc: &Soc, set: &[Setting<String>]) -> Result<Self, Error> {
+        let mut settings = Settings::default();
+        for setting in set {
+            settings.add(&setting.name, &setting.value, text)?;
+        }
+        let soc = settings.product(soc)?;
+        let text = text_with(text, &settings.constants);
+        let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(path, e))?;
+        Ok(Self { program, text, soc, start: settings.start })
+    }
+}
+
+/// Whether the UB has room for all buffers. What only looks at a program takes it anyway.
+pub(crate) fn fits(program: &Program, path: &Path) -> Result<(), Error> {
+    let Some((_, buffer, end)) = program.beyond_ub().next() else { return Ok(()) };
+    let have = program.limits().ub_bytes;
+    let (name, over) = (&buffer.name, end - have);
+    Err(Error::file(path, format!("{name} ends at byte {end} of the UB, {over} more than its {have}")))
 }
 
 /// A tensor of a program, with its name.

@@ -1,7 +1,10 @@
 //! `--set` and `--vary` of programs: constants, products, and how a run begins.
 
+use std::io::{Write as _, stderr};
+
 use ubtile_sim::clock::Start;
 use ubtile_sim::product::Soc;
+use ubtile_sim::report::Simulated;
 
 use crate::args::{Named, PlaceArgs};
 use crate::error::Error;
@@ -64,6 +67,21 @@ impl Settings {
     pub(crate) fn product(&self, soc: &Soc) -> Result<Soc, Error> {
         let settings = self.product.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         soc.with(settings, "--set").map_err(|e| Error::Usage(e.to_string()))
+    }
+}
+
+/// Tables of a product whose numbers are costs: a run that rests on none of them cannot change with it.
+const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics", "conflicts"];
+
+/// Says of which settings runs are independent, as nothing that these rest on is one of them or follows from it.
+pub(crate) fn warn_of_idle(set: &[Named<String>], varied: Option<&str>, runs: &[Simulated]) {
+    let evidence = || runs.iter().filter_map(|run| run.timing.as_ref()).flat_map(|timing| &timing.evidence);
+    for name in set.iter().map(|setting| setting.name.as_str()).chain(varied) {
+        let of_costs = name.split_once('.').is_some_and(|(table, _)| COSTS.contains(&table));
+        if of_costs && evidence().next().is_some() && !evidence().any(|e| e.key == name || e.source.contains(name)) {
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "warning: {name}: nothing here depends on it");
+        }
     }
 }
 

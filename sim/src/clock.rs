@@ -33,6 +33,7 @@ mod blocks;
 mod copies;
 mod core;
 mod costs;
+mod evidence;
 mod flags;
 mod l2;
 mod machine;
@@ -58,7 +59,8 @@ use crate::text::describe;
 
 pub use advice::{Advice, advise};
 pub use core::Halt;
-pub use costs::{Change, Evidence};
+pub use costs::Change;
+pub use evidence::Evidence;
 pub use machine::{Options, Start};
 pub use observe::{Accesses, Event};
 pub use profile::{CoreTime, PipeTicks, Profile, profile};

@@ -51,6 +51,13 @@ pub enum LowerError {
         /// What they take.
         want: usize,
     },
+    /// Too few flags from one pipe to another.
+    Flags {
+        /// Those of the product.
+        got: u32,
+        /// What programs take.
+        want: u32,
+    },
     /// The product does not say what a program may use.
     Unknown(Unknown),
     /// The product cannot run it.
@@ -69,6 +76,13 @@ impl fmt::Display for LowerError {
             Self::NotLowered(what) => write!(f, "no tile program for {what}"),
             Self::LocalBytes { got, want } => {
                 write!(f, "local_bytes {got}: the smallest pieces of the program take {want}, {} more", want - got)
+            }
+            Self::Flags { got, want } => {
+                write!(
+                    f,
+                    "sync.event_ids {got}: programs take {want} flags from one pipe to another, {} more",
+                    want - got
+                )
             }
             Self::Unknown(unknown) => unknown.fmt(f),
             Self::Program(error) => error.fmt(f),

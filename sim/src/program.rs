@@ -13,7 +13,7 @@
 //! plain numbers in range. The same steps serve three questions, which know nothing of each other:
 //!
 //! * `exec` says what a step does to memory,
-//! * a sanitizer, which bytes it touches ([`Action::touches`]) and whether it may ([`Program::check_step`]),
+//! * a sanitizer, which bytes it touches ([`Action::touches`]) and whether it may ([`Program::check_action`]),
 //! * a clock, how long it takes.
 //!
 //! A [`Walker`] is the scalar unit: it is asked for a step when the scalar unit gets to it. [`Action::pipe`] says whose queue the step
@@ -177,6 +177,12 @@ impl Program {
     #[must_use]
     pub fn local_bytes(&self) -> u32 {
         self.source.buffers.iter().map(|b| b.address + b.bytes * b.slots).max().unwrap_or(0)
+    }
+
+    /// The buffers that end behind the UB that there is, each with its end.
+    pub fn beyond_ub(&self) -> impl Iterator<Item = (BufferId, &Buffer, u32)> {
+        let ends = (0..).map(BufferId).zip(&self.source.buffers).map(|(id, b)| (id, b, b.address + b.bytes * b.slots));
+        ends.filter(|(_, _, end)| *end > self.limits.ub_bytes)
     }
 
     fn code(&self) -> &[code::Op] {

@@ -1,5 +1,6 @@
 //! The sanitizer finds what is wrong, and nothing one byte or one step before.
 
+use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::{Finding, Kind, sanitize};
@@ -214,6 +215,34 @@ fn deadlock_across_cores() {
     let found = findings(&text(1)).remove(0);
     assert_eq!((found.kind, found.core), (Kind::Deadlock, Some(0)));
     assert_eq!(found.what, "waits for core 1, which has come to its end");
+}
+
+#[test]
+fn inputs_are_not_written() {
+    let text = |role: &str, write: &str| {
+        let wait = "set_flag v mte3 0\nwait_flag v mte3 0\n";
+        format!("cores 1\ntensor x: i32[8] {role}\nub a: 32\ndup.i32 a[0], 0 lanes 8\n{wait}{write}\n")
+    };
+    for write in ["store x[0], a[0] bytes 32", "store x[0], a[0] bytes 32 add.i32", "write.i32 x[0], 1"] {
+        assert_eq!(kinds(&text("inout", write)), [], "{write}");
+        let found = findings(&text("in", write)).remove(0);
+        assert_eq!((found.kind, found.what.as_str()), (Kind::ReadOnly, "writes x, which is an input"), "{write}");
+    }
+}
+
+#[test]
+fn a_queue_holds_as_many_as_the_product_says() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let depth = i64::from(soc.sync.queue_depth.get().unwrap().get());
+    let text = |loads: i64| {
+        let head = "cores 1\ntensor x: u8[32] in\nub a: 32 slots 64\nwait_flag v mte2 0\n";
+        let loads: String = (0..loads).map(|slot| format!("load a[{slot}; 0], x[0] bytes 32\n")).collect();
+        format!("{head}{loads}set_flag v mte2 0\n")
+    };
+    // The one that waits in front of them takes a place.
+    boundary(text, depth, Kind::Deadlock);
+    let timed = |loads| simulate(&program(&text(loads)), &soc, &Options::default());
+    assert!(timed(depth - 1).is_ok() && timed(depth).unwrap_err().to_string().contains("waits for what never"));
 }
 
 #[test]

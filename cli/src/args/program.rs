@@ -18,6 +18,10 @@ pub(crate) struct ProgramArgs {
     /// The SoC that runs it: a built-in one, or a file that ends with .toml
     #[arg(long, value_name = "SOC|FILE.toml", default_value = Soc::usual(Product::AtlasA2))]
     pub(crate) soc: String,
+    /// Change a number: a constant of the program; cores; clock (MHz), bandwidth (of main memory, 1e9 bytes/s), ub and l2 (bytes)
+    /// or any key that `ubtile products` lists; where it is timed also start=cold, when nothing is in L2
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<Named<String>>,
 }
 
 impl ProgramArgs {
@@ -68,10 +72,6 @@ pub(crate) struct SimArgs {
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
     pub(crate) seed: u64,
-    /// Change a number: a constant of the program; cores; clock (MHz), bandwidth (of main memory, 1e9 bytes/s) or any key that
-    /// `ubtile products` lists; start=cold, when nothing is in L2
-    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "output")]
-    pub(crate) set: Vec<Named<String>>,
     /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with_all = ["output", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) vary: Option<Named<Range>>,

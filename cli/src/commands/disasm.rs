@@ -8,7 +8,7 @@ use crate::args::{Attributes, DisasmArgs, LoweredArgs};
 use crate::error::Error;
 use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
-use crate::program;
+use crate::program::Loaded;
 
 /// A program's text.
 #[derive(Serialize, JsonSchema)]
@@ -21,7 +21,8 @@ pub(super) struct Disasm {
 
 /// Reads, checks, prints.
 pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
-    let (program, soc) = program::load(&args.program)?;
+    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
+    let soc = soc.name().into();
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
     output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
 }

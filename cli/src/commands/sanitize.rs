@@ -13,7 +13,7 @@ use crate::args::{Attributes, LoweredArgs, SanitizeArgs};
 use crate::error::Error;
 use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
-use crate::program;
+use crate::program::{self, Loaded};
 use crate::progress::Progress;
 
 /// What is wrong with a program.
@@ -31,9 +31,11 @@ pub(super) struct Sanitize {
 
 /// Looks at the program of a file.
 pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
-    let (program, soc) = program::load(&args.program)?;
+    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
     let name = args.program.path().display().to_string();
-    look((name, &program, soc), args.input.as_deref(), format, |input, global| program::fill(input, &program, global))
+    look((name, &program, soc.name().into()), args.input.as_deref(), format, |input, global| {
+        program::fill(input, &program, global)
+    })
 }
 
 /// Plans and lowers an operator, and looks at its program.

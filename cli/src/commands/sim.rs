@@ -1,6 +1,7 @@
 //! `ubtile sim`: an operator or a tile program on a model of an AI Core: how long it takes, or what it computes.
 
 mod operator;
+mod refusals;
 mod report;
 mod saved;
 mod timing;
@@ -19,7 +20,7 @@ use crate::args::{Attributes, SaveArgs, SimArgs, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};
 use crate::output::{Format, Report, TensorReport};
-use crate::program;
+use crate::program::{self, Loaded};
 use crate::progress::Progress;
 use crate::tensors::{Output, Stored};
 
@@ -46,8 +47,10 @@ pub(super) struct Values {
 pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let Some(output) = &args.output else { return timing::run(args, format) };
     let path = args.program.path();
-    let (program, soc) = program::load(&args.program)?;
-    let mut job = Job { name: path.display().to_string(), soc, program: &program, results: Vec::new(), lowered: None };
+    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
+    program::fits(&program, path)?;
+    let (name, soc) = (path.display().to_string(), soc.name().to_owned());
+    let mut job = Job { name, soc, program: &program, results: Vec::new(), lowered: None };
     for (_, name, desc) in program::results(&program)? {
         job.results.push((name.to_owned(), desc));
     }
@@ -60,8 +63,9 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
 
 /// Plans and lowers an operator, and times its program or runs it on tensors.
 pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
-    let (Some(output), Some(input)) = (&args.output, &args.lowered.inputs.input) else {
-        return operator::run(attributes, args, format);
+    let Some(output) = &args.output else { return operator::run(attributes, args, format) };
+    let Some(input) = &args.lowered.inputs.input else {
+        return Err(Error::Usage("--in FILE is needed: --out is for what the program computes of it".into()));
     };
     let lowered = Lowered::new(attributes, &args.lowered)?;
     let (operator, program) = (attributes.operator().name(), lowered.program()?);

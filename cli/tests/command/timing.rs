@@ -70,9 +70,11 @@ fn numbers_can_be_set_and_varied() {
     assert_eq!(series.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3, 4]);
     let times: Vec<_> = series.iter().map(|point| point["cycles"].as_u64().unwrap()).collect();
     assert!(times.is_sorted() && times[3] == plain, "{times:?}");
-    let varied = output(folder, "sim --program add_serial.tile --vary cores=1..8:7");
-    assert_eq!(String::from_utf8_lossy(&varied.stdout).lines().count(), 4);
-    assert!(String::from_utf8_lossy(&varied.stderr).starts_with("ubtile: 2 runs, "), "an estimate");
+    assert_eq!(ok(folder, "sim --program add_serial.tile --vary cores=1..8:7").lines().count(), 4);
+    // A value that cannot be says why in its place.
+    let varied = ok(folder, "sim --program add_serial.tile --vary TILES=3..5");
+    assert!(varied.contains("\n- 5: add_serial.tile: core ") && varied.contains(": reaches bytes "), "{varied}");
+    assert!(fails(folder, "sim --program add_serial.tile --vary TILES=5..6", 3).contains("reaches bytes"));
     for (args, part) in [
         ("--set speed=2", "speed: no constant of the program, and none of cores, start, clock,"),
         ("--set start=hot", "--set start=hot: warm or cold"),
@@ -83,11 +85,33 @@ fn numbers_can_be_set_and_varied() {
         let line = fails(folder, &format!("sim --program add_serial.tile {args}"), 2);
         assert!(line.contains(part), "{line}");
     }
+    // What nothing depends on is said.
+    let idle = "sim --program add_serial.tile --set memory.l2_hit_extra_cycles=9 --set dma.issue_cycles=30";
+    let idle = String::from_utf8(output(folder, idle).stderr).unwrap();
+    assert_eq!(idle, "warning: memory.l2_hit_extra_cycles: nothing here depends on it\n");
     fs::write(folder.join("stuck.tile"), "cores 1\nwait_flag v s 0\n").unwrap();
     assert!(
         fails(folder, "sim --program stuck.tile", 3)
             .contains("line 2, column 1: wait_flag v s 0: waits for what never happens")
     );
+}
+
+#[test]
+fn a_program_that_a_core_cannot_hold_has_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    let line = fails(folder, "sim --program add_serial.tile --soc Ascend310B1", 3);
+    assert!(line.contains("cores 8 is 7 more than the 1 of the product"), "{line}");
+    // Three buffers of 8 KiB.
+    let end = 3 * 8192;
+    assert!(json(folder, &format!("sim --program add_serial.tile --set ub={end}"))["cycles"].is_u64());
+    let (less, over) = (end - 32, "32 more than its");
+    let line = format!("add_serial.tile: zb ends at byte {end} of the UB, {over} {less}");
+    refuses(folder, &format!("sim --program add_serial.tile --set ub={less}"), 3, &line);
+    let found = output(folder, &format!("sanitize --program add_serial.tile --set ub={less}"));
+    assert_eq!(found.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&found.stdout).contains("capacity"));
 }
 
 #[test]

@@ -7,9 +7,10 @@
 mod memo;
 mod repeat;
 
-use crate::product::{Soc, Unknown};
+use crate::product::{Rate, Soc, Unknown};
 use crate::program::{BLOCK, Layout, OperandAt, REPEAT, VectorStep};
 
+use super::evidence::Asker;
 use super::tick::{CYCLE, Tick, cycles};
 
 pub(super) use memo::Memo;
@@ -51,16 +52,21 @@ impl Banks {
     /// Those of a product.
     ///
     /// # Errors
-    /// One of their numbers is unknown.
-    pub(super) fn of(soc: &Soc) -> Result<Self, Unknown> {
-        let groups = soc.ub.bank_groups.get()?.get().min(GROUPS as u32);
-        let bank = u32::try_from(soc.ub.bank_bytes.get()?.0).unwrap_or(u32::MAX);
+    /// One of their numbers is unknown, and is not assumed.
+    pub(super) fn of(soc: &Soc, asker: &mut Asker) -> Result<Self, Unknown> {
+        let groups = asker.ask(&soc.ub.bank_groups)?.get();
+        let most = GROUPS as u32;
+        if groups > most {
+            asker.assume(format!("{most} bank groups instead of {groups}, as the model tells no more apart"));
+        }
+        let groups = groups.min(most);
+        let bank = u32::try_from(asker.ask(&soc.ub.bank_bytes)?.0).unwrap_or(u32::MAX);
         Ok(Self {
             groups,
             bank_blocks: (bank / BLOCK).saturating_mul(groups).max(1),
-            ports: soc.ub.group_read_ports.get()?.get(),
-            again: cycles(soc.conflicts.read_read.get()?.get()).saturating_sub(CYCLE),
-            read_write: soc.conflicts.read_write.get().map_or(CYCLE, |rate| cycles(rate.get())),
+            ports: asker.ask(&soc.ub.group_read_ports)?.get(),
+            again: cycles(asker.ask(&soc.conflicts.read_read)?.get()).saturating_sub(CYCLE),
+            read_write: cycles(asker.or(&soc.conflicts.read_write, Rate::ONE).get()),
         })
     }
 

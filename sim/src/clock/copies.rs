@@ -1,6 +1,6 @@
 //! What a core's copies take beside their transfer: issue, latency, and its variation.
 
-use crate::program::{FaultKind, Transfer};
+use crate::program::Transfer;
 
 use super::core::{Core, MTE2, MTE3, Shared, Stop};
 use super::costs::Costs;
@@ -13,23 +13,11 @@ impl Core<'_> {
     /// Begins the transfer at the head of a pipe, whose time has come.
     pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Stop> {
         let pipe = &mut self.pipes[at];
-        let (Head::Ready { start, begin }, Some(entry), Some(transfer)) =
-            (pipe.head, pipe.first(), pipe.transfers.front())
+        let (Head::Ready { start, begin }, Some(_), Some(transfer)) = (pipe.head, pipe.first(), pipe.transfers.front())
         else {
             return Ok(());
         };
         let (costs, memory) = (&*shared.costs, &mut *shared.memory);
-        if !memory.contains(transfer) {
-            let first = i64::try_from(transfer.global.offset).unwrap_or(i64::MAX);
-            let bytes = i64::try_from(u64::from(transfer.blocks) * transfer.global_pitch()).unwrap_or(i64::MAX);
-            let kind = FaultKind::OutsideTensor {
-                tensor: transfer.global.tensor,
-                first,
-                end: first.saturating_add(bytes).saturating_sub(transfer.global_gap.into()),
-            };
-            let node = entry.node;
-            return Err(self.fault(node, kind));
-        }
         let (alone, extra) = if transfer.load { (costs.load, 0) } else { (costs.store, costs.unaligned(transfer)) };
         let before = memory.traffic;
         let begun = memory.begin(begin, self.walker.core(), transfer, alone, extra);

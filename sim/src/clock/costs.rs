@@ -3,22 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::product::{Bytes, Fact, Grade, Rate, Soc, Unknown};
+use crate::product::{Bytes, Fact, Rate, Soc, Unknown};
 use crate::program::{Instruction, Node, Program, Read, SyncAll, Write, visit};
 
+use super::banks::Banks;
+use super::evidence::{Asker, Evidence};
 use super::tick::{PerByte, Tick, cycles, nanoseconds};
 use super::vector::Vectors;
-
-/// A number that a result rests on.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Evidence {
-    /// Its name in product files.
-    pub key: String,
-    /// How well it is founded.
-    pub grade: Grade,
-    /// Where it comes from.
-    pub source: String,
-}
 
 /// What would be different: each makes one thing cost nothing, or less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -40,6 +31,8 @@ pub enum Change {
     NoCollisions,
     /// Barriers of all cores take no time.
     NoSync,
+    /// All cores start as soon as the first one.
+    NoStagger,
     /// What is loaded once stays out of L2.
     Bypass,
     /// Twice the bandwidth of main memory.
@@ -50,7 +43,7 @@ pub enum Change {
 
 impl Change {
     /// Every change with what it means for whoever writes the program.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 12] = [
         (Self::NoLoadLatency, "load earlier, with a second buffer: no load latency"),
         (Self::NoStoreLatency, "do not wait for stores, with a second buffer: no store latency"),
         (Self::NoIssue, "fewer and larger copies: no issue time"),
@@ -59,6 +52,7 @@ impl Change {
         (Self::NoScalar, "less work for the scalar unit: none"),
         (Self::NoCollisions, "sums to different addresses: no collisions"),
         (Self::NoSync, "fewer barriers of all cores: they take no time"),
+        (Self::NoStagger, "fewer cores: no wait for the start of the last one"),
         (Self::Bypass, "loads that stay out of L2"),
         (Self::Memory, "twice the bandwidth of main memory"),
         (Self::L2, "twice the bandwidth of L2 and of each core's copies"),
@@ -101,6 +95,7 @@ pub(super) struct Costs {
     pub(super) memory: f64,
     pub(super) fastest: f64,
     pub(super) atomic_factor: f64,
+    pub(super) granule_bytes: u64,
     pub(super) same_granule: Tick,
     pub(super) bypass: bool,
     pub(super) sync_hard: Tick,
@@ -110,33 +105,6 @@ pub(super) struct Costs {
     pub(super) stagger: Tick,
     pub(super) evidence: Vec<Evidence>,
     pub(super) assumptions: Vec<String>,
-}
-
-/// Remembers the evidence of all that was asked for.
-struct Asker {
-    evidence: Vec<Evidence>,
-    assumptions: Vec<String>,
-}
-
-impl Asker {
-    fn ask<T: Clone>(&mut self, fact: &Fact<T>) -> Result<T, Unknown> {
-        let value = fact.get()?.clone();
-        if let Some(graded) = fact.graded() {
-            let (key, source) = (fact.key().to_owned(), graded.source.to_string());
-            self.evidence.push(Evidence { key, grade: graded.grade, source });
-        }
-        Ok(value)
-    }
-
-    /// What may be unknown: then this is assumed, and said.
-    fn or<T: Clone + std::fmt::Display>(&mut self, fact: &Fact<T>, assumed: T) -> T {
-        self.ask(fact).unwrap_or_else(|_| {
-            self.assumptions.push(format!("{} is unknown: taken as {assumed}", fact.key()));
-            let (key, source) = (fact.key().to_owned(), "assumed: unknown".into());
-            self.evidence.push(Evidence { key, grade: Grade::Guess, source });
-            assumed
-        })
-    }
 }
 
 /// What a program has, of all that needs a cost of its own.
@@ -181,7 +149,7 @@ impl Costs {
     pub(super) fn new(program: &Program, soc: &Soc, change: Option<Change>) -> Result<Self, Unknown> {
         let has = Has::of(program);
         let off = |what: Change| change == Some(what);
-        let mut asker = Asker { evidence: Vec::new(), assumptions: Vec::new() };
+        let mut asker = Asker::default();
         let mhz = asker.ask(&soc.clock.core_mhz)?.get();
         let cores = program.source().cores;
         let per_cycle = |gbps: Rate| gbps.get() * 1000.0 / f64::from(mhz);
@@ -198,7 +166,8 @@ impl Costs {
             );
         }
         let (counter_mode, issue, dependent, barrier) = vector_costs;
-        let mut vectors = Vectors::new(program, soc, cycles(counter_mode), !off(Change::NoConflicts))?;
+        let banks = if has.vector && !off(Change::NoConflicts) { banks_of(soc, &mut asker) } else { None };
+        let mut vectors = Vectors::new(program, soc, cycles(counter_mode), banks)?;
         asker.evidence.extend(vectors.evidence(soc));
         if off(Change::NoOverhead) {
             vectors.without_overhead();
@@ -229,14 +198,15 @@ impl Costs {
                 let one = asker.or(&dma.tiny_store_cycles, 0.0);
                 tiny = one + f64::from(cores) * asker.or(&dma.tiny_store_cycles_per_core, 0.0);
             } else {
-                asker.assumptions.push("stores of unaligned length cost no more than others: unknown".into());
+                asker.assume("stores of unaligned length cost no more than others: unknown".into());
             }
         }
         let memory = &soc.memory;
         let bandwidth = per_cycle(asker.ask(&memory.hbm_gbps)?) * if off(Change::Memory) { 2.0 } else { 1.0 };
         let l2 = per_cycle(asker.ask(&memory.l2_gbps)?) * speedup;
-        let (mut factor, mut granule) = (1.0, 0.0);
+        let (mut factor, mut granule_bytes, mut granule) = (1.0, 512, 0.0);
         if has.add {
+            granule_bytes = asker.ask(&soc.atomics.granule_bytes)?.0;
             factor = asker.ask(&soc.atomics.l2_bytes_factor)?.get();
             granule = asker.ask(&soc.atomics.same_granule_cycles)?;
         }
@@ -244,6 +214,7 @@ impl Costs {
             |wanted: bool, fact: &Fact<f64>| if wanted { asker.ask(fact).map(|us| ns(us * 1000.0)) } else { Ok(0) };
         let (sync_hard, sync_soft) =
             (sync(has.hard, &soc.sync.sync_all_hard_us)?, sync(has.soft, &soc.sync.sync_all_soft_us)?);
+        let cache_line_bytes = asker.or(&scalar.dcache_line_bytes, Bytes(64)).0.max(1);
         let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
         Ok(Self {
             mhz,
@@ -257,8 +228,8 @@ impl Costs {
             loop_iteration: unless(Change::NoScalar, cycles(asker.ask(&scalar.loop_cycles)?)),
             instruction: unless(Change::NoScalar, cycles(asker.or(&scalar.instruction_cycles, 1.0))),
             ub_access: unless(Change::NoScalar, cycles(asker.ask(&scalar.ub_access_cycles)?)),
-            cache_line_bytes: asker.or(&scalar.dcache_line_bytes, Bytes(64)).0.max(1),
-            cache_lines: asker.or(&scalar.dcache_bytes, Bytes(16 << 10)).0 / 64,
+            cache_line_bytes,
+            cache_lines: asker.or(&scalar.dcache_bytes, Bytes(16 << 10)).0 / cache_line_bytes,
             dma_issue: unless(Change::NoIssue, cycles(dma_issue)),
             load_latency: unless(Change::NoLoadLatency, ns(load_latency)),
             store_latency: unless(Change::NoStoreLatency, ns(store_latency)),
@@ -277,13 +248,14 @@ impl Costs {
             memory: bandwidth,
             fastest: load.max(store),
             atomic_factor: factor,
+            granule_bytes,
             same_granule: unless(Change::NoCollisions, cycles(granule)),
             bypass: off(Change::Bypass),
             sync_hard: unless(Change::NoSync, sync_hard),
             sync_soft: unless(Change::NoSync, sync_soft),
             outside: ns(asker.ask(&soc.launch.outside_core_us)? * 1000.0),
             core_start: ns(asker.ask(&soc.launch.core_start_us)? * 1000.0),
-            stagger: ns(asker.ask(&soc.launch.stagger_us)? * 1000.0),
+            stagger: unless(Change::NoStagger, ns(asker.ask(&soc.launch.stagger_us)? * 1000.0)),
             evidence: asker.evidence,
             assumptions: asker.assumptions,
         })
@@ -293,4 +265,10 @@ impl Costs {
     pub(super) fn us(&self, ticks: Tick) -> f64 {
         ticks as f64 / super::tick::CYCLE as f64 / f64::from(self.mhz)
     }
+}
+
+/// The banks of the UB; nothing collides where too little is known of them, which is said.
+fn banks_of(soc: &Soc, asker: &mut Asker) -> Option<Banks> {
+    let banks = Banks::of(soc, asker);
+    banks.map_err(|unknown| asker.assume(format!("no bank conflicts: {unknown}"))).ok()
 }

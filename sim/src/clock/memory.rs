@@ -1,6 +1,6 @@
 //! Global memory as the cores see it: L2 in front of main memory, both shared.
 
-use crate::program::{GlobalAt, Program, Transfer};
+use crate::program::{Program, Transfer};
 
 use super::blocks::Blocks;
 use super::costs::Costs;
@@ -81,6 +81,8 @@ pub(super) struct Memory {
     l2_free: Tick,
     /// When the last atomic addition to each granule is over; empty without any.
     granules: Vec<Tick>,
+    granule_bytes: u64,
+    /// How long an addition keeps its granule.
     granule: Tick,
     atomic_factor: f64,
     block: Tick,
@@ -102,7 +104,7 @@ impl Memory {
         }
         let lines = end.div_ceil(costs.line_bytes);
         let capacity = costs.l2_bytes / costs.line_bytes;
-        let granules = if adds { usize::try_from(lines).ok()? } else { 0 };
+        let granules = if adds { usize::try_from(end.div_ceil(costs.granule_bytes)).ok()? } else { 0 };
         Some(Self {
             tensors,
             l2: if resident { None } else { Some(L2::new(lines, capacity)?) },
@@ -114,6 +116,7 @@ impl Memory {
             through_l2: costs.l2,
             l2_free: 0,
             granules: vec![0; granules],
+            granule_bytes: costs.granule_bytes,
             granule: costs.same_granule,
             atomic_factor: costs.atomic_factor,
             block: costs.block,
@@ -137,29 +140,10 @@ impl Memory {
         self.traffic = Traffic::default();
     }
 
-    /// Whether a transfer stays in its tensor.
-    pub(super) fn contains(&self, transfer: &Transfer) -> bool {
-        let Some((first, end)) = self.tensors.get(usize::from(transfer.global.tensor.0)) else { return false };
-        let last = u64::from(transfer.blocks.saturating_sub(1)).checked_mul(transfer.global_pitch());
-        let reach = last.and_then(|last| last.checked_add(transfer.global.offset)?.checked_add(transfer.bytes.into()));
-        transfer.blocks == 0 || reach.is_some_and(|reach| reach <= end - first)
-    }
-
-    /// Whether so many bytes from there on are in their tensor.
-    pub(super) fn holds(&self, at: GlobalAt, bytes: u64) -> bool {
-        let tensor = self.tensors.get(usize::from(at.tensor.0));
-        let reach = at.offset.checked_add(bytes);
-        tensor.is_some_and(|(first, end)| reach.is_some_and(|reach| reach <= end - first))
-    }
-
-    /// Sees a transfer that takes no time; whether it stays in its tensor.
-    pub(super) fn touch(&mut self, transfer: &Transfer) -> bool {
-        let stays = self.contains(transfer);
-        if stays {
-            let blocks = Blocks::of(transfer, self.base(transfer));
-            self.look_up(transfer, &blocks, blocks.pieces(self.line));
-        }
-        stays
+    /// Sees a transfer that takes no time.
+    pub(super) fn touch(&mut self, transfer: &Transfer) {
+        let blocks = Blocks::of(transfer, self.base(transfer));
+        self.look_up(transfer, &blocks, blocks.pieces(self.line));
     }
 
     /// Where a transfer's tensor begins.
@@ -294,7 +278,8 @@ impl Memory {
     fn collide(&mut self, now: Tick, blocks: &Blocks) -> Tick {
         let mut last = now;
         for (start, end) in blocks.each() {
-            let (first, end) = self.lines(start, end);
+            let (first, end) = (start / self.granule_bytes, end.div_ceil(self.granule_bytes));
+            // There are so many, or there would be no memory.
             let range = self.granules.get_mut(first as usize..end as usize);
             for free in range.into_iter().flatten() {
                 let at = now.max(*free);

@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::product::Grade;
 
 use super::core::{Core, MTE2, MTE3, State, V};
-use super::costs::{Costs, Evidence};
+use super::costs::Costs;
+use super::evidence::Evidence;
 use super::machine::{Options, Ran, Start};
 use super::tick::{CYCLE, PerByte, Tick, whole_cycles};
 
@@ -186,7 +187,9 @@ impl Timing {
         let slowest = used.iter().map(|core| cycles(core)).max().unwrap_or(0);
         let mean_cycles = mean(&cycles);
         // What the last stores displaced from L2 may still be on its way.
-        let last = used.iter().map(|core| end(core)).max().unwrap_or(costs.core_start).max(ran.idle);
+        let ended =
+            used.iter().map(|core| (end(core), core.start)).max().unwrap_or((costs.core_start, costs.core_start));
+        let last = ended.0.max(ran.idle);
         let span = costs.us(last.saturating_sub(costs.core_start));
         let pipe = |at: usize| {
             let busy = mean(&|core| core.pipes[at].counts.busy);
@@ -217,6 +220,8 @@ impl Timing {
         let hbm = pool(traffic.memory_read + traffic.memory_written, costs.memory * mhz / 1000.0);
         let l2 = pool(traffic.l2, per_second(costs.l2, mhz));
         let task_us = costs.us(costs.outside + last);
+        // Until the core begins that ends last: cores start one after the other.
+        let launch_us = costs.us(costs.outside + ended.1);
         let sync = mean(&|core| core.counts.synced);
         let vector_busy: Tick = used.iter().map(|core| core.pipes[V].counts.busy).sum();
         let conflicts: Tick = used.iter().map(|core| core.pipes[V].counts.conflicts).sum();
@@ -235,7 +240,7 @@ impl Timing {
             task_us,
             cycles: whole_cycles(slowest),
             cores_used: used.len() as u32,
-            bound: bound(&pipes, l2.ratio, hbm.ratio, ratio(sync, mean_cycles), ratio(task_us - span, task_us)),
+            bound: bound(&pipes, l2.ratio, hbm.ratio, ratio(sync, mean_cycles), ratio(launch_us, task_us)),
             pipes,
             gm_read_bytes: traffic.read,
             gm_write_bytes: traffic.written,

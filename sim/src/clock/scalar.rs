@@ -76,9 +76,10 @@ impl Core<'_> {
         }
     }
 
-    /// Times an instruction of the vector pipe, and remembers that.
+    /// Times an instruction of the vector pipe, and remembers that. What has stayed in its slots once does so again.
     fn time(&mut self, node: NodeId, instruction: &Instruction, shared: &mut Shared<'_>) -> Result<Order, FaultKind> {
         let action = self.walker.evaluate(instruction)?;
+        self.walker.program().check_action(&action)?;
         let vectors = &mut shared.costs.vectors;
         let timed = vectors.timed(node, &action);
         vectors.recall.put(node, self.walker.registers(), timed);
@@ -127,6 +128,7 @@ impl Core<'_> {
 
     /// Does an action of the scalar unit, or makes an order of one that is a pipe's.
     fn take(&mut self, node: NodeId, action: &Action, shared: &mut Shared<'_>) -> Result<Taken, Stop> {
+        self.walker.program().check_action(action).map_err(|kind| self.fault(node, kind))?;
         let costs = &mut *shared.costs;
         let (pipe, work, cost) = match action {
             Action::Vector(_) | Action::Move(_) | Action::Transpose(_) => {
@@ -183,13 +185,13 @@ impl Core<'_> {
                 return Ok(Taken::Done);
             }
             Action::Read(read) => {
-                self.touch((node, read.from, read.element), false, shared)?;
+                self.touch((read.from, read.element), false, shared);
                 let bits = self.luck.assumed(read).ok_or_else(|| self.fault(node, FaultKind::NoAssumption))?;
                 self.walker.assign(read, bits);
                 return Ok(Taken::Done);
             }
             Action::Write(write) => {
-                self.touch((node, write.to, write.element), true, shared)?;
+                self.touch((write.to, write.element), true, shared);
                 return Ok(Taken::Done);
             }
         };
@@ -197,21 +199,11 @@ impl Core<'_> {
     }
 
     /// An access of the scalar unit: to UB directly, to global memory through its cache.
-    fn touch(
-        &mut self,
-        (node, at, element): (NodeId, PlaceAt, Element),
-        write: bool,
-        shared: &mut Shared<'_>,
-    ) -> Result<(), Stop> {
+    fn touch(&mut self, (at, element): (PlaceAt, Element), write: bool, shared: &mut Shared<'_>) {
         let Shared { costs, memory, .. } = shared;
         self.spend(costs.ub_access);
-        let PlaceAt::Global(at) = at else { return Ok(()) };
+        let PlaceAt::Global(at) = at else { return };
         let bytes = u64::from(size_of(element));
-        if !memory.holds(at, bytes) {
-            let first = at.offset.cast_signed();
-            let end = first.saturating_add(bytes.cast_signed());
-            return Err(self.fault(node, FaultKind::OutsideTensor { tensor: at.tensor, first, end }));
-        }
         let Traffic { read, written, .. } = &mut memory.traffic;
         *(if write { written } else { read }) += bytes;
         if let Some(line) = self.cache.miss(at, costs) {
@@ -219,7 +211,6 @@ impl Core<'_> {
             let latency = costs.load_latency;
             self.now += latency;
         }
-        Ok(())
     }
 }
 

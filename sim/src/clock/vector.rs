@@ -9,7 +9,7 @@ use crate::program::{
 };
 
 use super::banks::{Banks, Memo};
-use super::costs::Evidence;
+use super::evidence::Evidence;
 use super::recall::Recall;
 use super::tick::{CYCLE, Tick, cycles};
 
@@ -28,7 +28,7 @@ pub(super) struct Vectors {
     memos: Vec<Memo>,
     pub(super) recall: Recall,
     keys: BTreeSet<Key>,
-    /// `None` where the product's banks are unknown.
+    /// `None` where they are not to collide, or little is known of them.
     banks: Option<Banks>,
     counter_mode: Tick,
 }
@@ -59,7 +59,7 @@ impl Vectors {
     ///
     /// # Errors
     /// An instruction's cost is unknown.
-    pub(super) fn new(program: &Program, soc: &Soc, counter_mode: Tick, conflicts: bool) -> Result<Self, Unknown> {
+    pub(super) fn new(program: &Program, soc: &Soc, counter_mode: Tick, banks: Option<Banks>) -> Result<Self, Unknown> {
         let mut costs = Vec::new();
         let mut result = Ok(());
         let mut known: BTreeMap<_, Result<Cost, Unknown>> = BTreeMap::new();
@@ -82,7 +82,7 @@ impl Vectors {
         let memos = vec![Memo::default(); costs.len()];
         let keys = known.keys().map(|(key, _)| *key).collect();
         let recall = Recall::of(program);
-        Ok(Self { costs, memos, recall, keys, banks: if conflicts { Banks::of(soc).ok() } else { None }, counter_mode })
+        Ok(Self { costs, memos, recall, keys, banks, counter_mode })
     }
 
     /// What the costs rest on.
@@ -92,16 +92,7 @@ impl Vectors {
             let name = Key::ALL.iter().find(|(known, _)| known == key).map_or("", |(_, name)| name);
             Some(Evidence { key: format!("vector.{name}"), grade: graded.grade, source: graded.source.to_string() })
         };
-        let mut all: Vec<_> = self.keys.iter().filter_map(fact).collect();
-        if self.banks.is_some() && !self.keys.is_empty() {
-            let conflicts = soc.conflicts.read_read.graded();
-            all.extend(conflicts.map(|graded| Evidence {
-                key: "conflicts.read_read".into(),
-                grade: graded.grade,
-                source: graded.source.to_string(),
-            }));
-        }
-        all
+        self.keys.iter().filter_map(fact).collect()
     }
 
     /// Leaves of each instruction its repeats alone.

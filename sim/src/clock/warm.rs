@@ -3,7 +3,7 @@
 //! That depends on the order of the accesses alone. Which core is ahead of which changes from run to run; so they take turns, an access
 //! each, and what only takes time is passed over.
 
-use crate::program::{Action, Instruction, Next, PlaceAt, Program, Transfer, Walker, size_of};
+use crate::program::{Action, Instruction, Next, PlaceAt, Program, Transfer, Walker};
 
 use super::costs::Costs;
 use super::machine::Options;
@@ -98,23 +98,23 @@ impl Ahead<'_> {
 
     /// Whether an instruction gets to L2; `None` where it cannot be carried out.
     fn access(&mut self, instruction: &Instruction, costs: &Costs, memory: &mut Memory) -> Option<bool> {
-        let (at, element, write) = match self.walker.evaluate(instruction).ok()? {
+        let action = self.walker.evaluate(instruction).ok()?;
+        self.walker.program().check_action(&action).ok()?;
+        let (at, write) = match action {
             Action::Transfer(transfer) => {
                 let bypass = transfer.bypass || transfer.load && costs.bypass;
-                return memory.touch(&Transfer { bypass, ..transfer }).then_some(true);
+                memory.touch(&Transfer { bypass, ..transfer });
+                return Some(true);
             }
             Action::Read(read) => {
                 let bits = self.luck.assumed(&read)?;
                 self.walker.assign(&read, bits);
-                (read.from, read.element, false)
+                (read.from, false)
             }
-            Action::Write(write) => (write.to, write.element, true),
+            Action::Write(write) => (write.to, true),
             _ => return Some(false),
         };
         let PlaceAt::Global(at) = at else { return Some(false) };
-        if !memory.holds(at, size_of(element).into()) {
-            return None;
-        }
         let Some(line) = self.cache.miss(at, costs) else { return Some(false) };
         memory.cache_line(at.tensor.0.into(), line, costs.cache_line_bytes, write);
         Some(true)

@@ -15,7 +15,7 @@ use crate::program::{
 /// # Errors
 /// The step reaches where it must not. Nothing is changed then, unless data say so in the middle of a gather or scatter.
 pub fn apply(program: &Program, step: &Step, local: &mut [u8], global: &mut Global) -> Result<(), FaultKind> {
-    program.check_step(step)?;
+    program.check_action(&step.action)?;
     match &step.action {
         Action::Transfer(transfer) => movement::transfer(transfer, local, global),
         Action::Move(step) => movement::move_blocks(step, local),

@@ -9,9 +9,6 @@ use crate::program::{
     Action, Fault, FaultKind, FlagAt, NodeId, Pipe, PlaceAt, Program, ReadStep, Step, Walker, WriteStep, size_of,
 };
 
-/// Steps that wait in front of a pipe before the scalar unit stops handing out more.
-const QUEUE: usize = 32;
-
 /// Why a run stopped before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
@@ -190,7 +187,7 @@ impl<'p> Run<'p> {
                 Some(Action::WaitFlag(flag)) if flag.to == Pipe::S => this.flags.contains(flag),
                 Some(Action::Barrier(None)) => this.idle(),
                 Some(Action::SyncAll(_)) => self.cores.iter().all(Core::is_at_sync),
-                Some(action) => queue(action.pipe()).is_none_or(|queue| this.queues[queue].len() < QUEUE),
+                Some(action) => queue(action.pipe()).is_none_or(|queue| this.has_room(queue)),
             },
         }
     }
@@ -288,6 +285,11 @@ impl<'p> Run<'p> {
 }
 
 impl Core<'_> {
+    /// Whether the scalar unit need not wait before it hands out another step.
+    fn has_room(&self, queue: usize) -> bool {
+        self.queues[queue].len() < self.walker.program().limits().queue_depth as usize
+    }
+
     fn idle(&self) -> bool {
         self.queues.iter().all(VecDeque::is_empty)
     }
@@ -304,7 +306,7 @@ impl Core<'_> {
         };
         let pipe = step.action.pipe();
         match queue(pipe) {
-            Some(queue) if self.queues[queue].len() < QUEUE => {
+            Some(queue) if self.has_room(queue) => {
                 self.queues[queue].push_back(step);
                 Ok(Progress::Queued(pipe))
             }
@@ -336,16 +338,16 @@ impl Core<'_> {
                 let bits = read.assumed(*random).ok_or_else(|| fault(FaultKind::NoAssumption))?;
                 // Multiples of the golden ratio spread over all that is assumed.
                 *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                program.check_step(&step).map_err(fault)?;
+                program.check_action(&step.action).map_err(fault)?;
                 self.walker.assign(read, bits);
             }
             (Action::Read(read), None) => {
-                program.check_step(&step).map_err(fault)?;
+                program.check_action(&step.action).map_err(fault)?;
                 let bits =
                     memory::read(&self.local, global, read.from, size_of(read.element) as usize).map_err(fault)?;
                 self.walker.assign(read, bits);
             }
-            (_, Some(_)) => program.check_step(&step).map_err(fault)?,
+            (_, Some(_)) => program.check_action(&step.action).map_err(fault)?,
             (_, None) => apply(program, &step, &mut self.local, global).map_err(fault)?,
         }
         count(moved, &step.action);

@@ -65,7 +65,7 @@ pub(super) struct Builder<'g, 'c, 'b> {
 
 impl<'g, 'c, 'b> Builder<'g, 'c, 'b> {
     pub(super) fn new(has: &'g Has, choices: &'c mut Choices<'b>) -> Self {
-        let source = Source::new(choices.between(1, 4));
+        let source = Source::new(choices.between(1, has.limits.cores.min(4)));
         let flags = u8::try_from(has.limits.event_ids.min(6)).unwrap_or(6).saturating_sub(1);
         let mut this = Self {
             has,

@@ -53,7 +53,7 @@ impl Has {
         source.body.push(Node::Do(Statement { instruction: instruction.clone(), field: None }));
         let program = Program::new(source, &self.soc).ok()?;
         let step = Walker::new(&program, 0).step().ok()??;
-        program.check_step(&step).ok()?;
+        program.check_action(&step.action).ok()?;
         let mut all = Vec::new();
         step.action.touches(|touch| all.push(touch));
         let nothing = matches!(step.action, Action::Vector(_)) && all.is_empty();

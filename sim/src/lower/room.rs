@@ -9,6 +9,8 @@ use crate::program::Pipe;
 
 /// Flags that the framework leaves where there are eight.
 const FLAGS: u32 = 6;
+/// Fewest that programs get along with: three for buffers, and one for what stands in for a pipe's work.
+const FEWEST_FLAGS: u32 = 4;
 
 /// Local memory, flags, and what else a lowering has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,9 @@ impl Room {
     /// That of a plan's target on a product, some of it for rows that vector instructions shift where copies cannot, if there may be many.
     pub(super) fn new(target: &TargetSpec, soc: &Soc, rows: bool) -> Result<Self, LowerError> {
         let flags = soc.sync.event_ids.get().map_err(|unknown| LowerError::Unknown(unknown.clone()))?.get();
+        if flags < FEWEST_FLAGS {
+            return Err(LowerError::Flags { got: flags, want: FEWEST_FLAGS });
+        }
         let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, rows));
         let bytes = scratch.map_or(0, Scratch::bytes);
         let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {

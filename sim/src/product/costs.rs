@@ -2,7 +2,7 @@
 
 use super::error::ProductError;
 use super::graded::Fact;
-use super::kinds::{Bytes, Rate};
+use super::kinds::{Bytes, Rate, at_least_a_block};
 use super::reader::Reader;
 
 /// Cost of a function on vector registers, on products that have them.
@@ -76,7 +76,7 @@ impl Dma {
             load_bytes_per_cycle: table.fact("load_bytes_per_cycle")?,
             store_bytes_per_cycle: table.fact("store_bytes_per_cycle")?,
             block_cycles: table.fact("block_cycles")?,
-            latency_jitter: table.fact("latency_jitter")?,
+            latency_jitter: table.fact_where("latency_jitter", "a share from 0 to 1", |share| *share <= 1.0)?,
             write_buffer_bytes: table.fact("write_buffer_bytes")?,
             unaligned_store_cycles: table.fact("unaligned_store_cycles")?,
             unaligned_store_bytes_per_cycle: table.fact("unaligned_store_bytes_per_cycle")?,
@@ -112,8 +112,8 @@ impl Scalar {
             loop_cycles: table.fact("loop_cycles")?,
             instruction_cycles: table.fact("instruction_cycles")?,
             descriptor_cycles: table.fact("descriptor_cycles")?,
-            dcache_bytes: table.fact("dcache_bytes")?,
-            dcache_line_bytes: table.fact("dcache_line_bytes")?,
+            dcache_bytes: table.fact_where("dcache_bytes", "at most 16 MiB", |bytes| *bytes <= Bytes(16 << 20))?,
+            dcache_line_bytes: table.fact_where("dcache_line_bytes", "at least 32 bytes", at_least_a_block)?,
         };
         table.finish(scalar)
     }
@@ -160,7 +160,7 @@ impl Atomics {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("atomics");
         let atomics = Self {
-            granule_bytes: table.fact("granule_bytes")?,
+            granule_bytes: table.fact_where("granule_bytes", "at least 32 bytes", at_least_a_block)?,
             l2_bytes_factor: table.fact("l2_bytes_factor")?,
             same_granule_cycles: table.fact("same_granule_cycles")?,
         };

@@ -12,6 +12,11 @@ use super::reader::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
+/// Whether a size is one of pieces of memory: less than a block of the UB is none.
+pub(super) fn at_least_a_block(bytes: &Bytes) -> bool {
+    *bytes >= Bytes(32)
+}
+
 const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 impl fmt::Display for Bytes {
@@ -50,6 +55,9 @@ impl Kind for Bytes {
 pub struct Rate(f64);
 
 impl Rate {
+    /// What changes nothing.
+    pub const ONE: Self = Self(1.0);
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> f64 {
@@ -58,6 +66,12 @@ impl Rate {
 
     pub(super) fn new(number: f64) -> Option<Self> {
         (number > 0.0 && number.is_finite()).then_some(Self(number))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -6,7 +6,7 @@ use ubtile_tiling::Product;
 
 use super::error::ProductError;
 use super::graded::Fact;
-use super::kinds::{Bytes, Element};
+use super::kinds::{Bytes, Element, at_least_a_block};
 use super::reader::Reader;
 
 /// What the vendor calls it.
@@ -96,7 +96,7 @@ impl Ub {
             physical_bytes: table.fact("physical_bytes")?,
             plan_bytes: table.fact("plan_bytes")?,
             block_bytes: table.fact("block_bytes")?,
-            bank_bytes: table.fact("bank_bytes")?,
+            bank_bytes: table.fact_where("bank_bytes", "at least 32 bytes", at_least_a_block)?,
             banks: table.fact("banks")?,
             bank_groups: table.fact("bank_groups")?,
             group_read_ports: table.fact("group_read_ports")?,
@@ -197,7 +197,7 @@ impl Sync {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("sync");
         let sync = Self {
-            queue_depth: table.fact("queue_depth")?,
+            queue_depth: table.fact_where("queue_depth", "1 to 65536", |depth: &NonZeroU32| depth.get() <= 1 << 16)?,
             event_ids: table.fact("event_ids")?,
             event_ids_reserved: table.fact("event_ids_reserved")?,
             flag_cycles: table.fact("flag_cycles")?,

@@ -90,6 +90,23 @@ impl TableReader<'_> {
         self.fact_or(key, None)
     }
 
+    /// A property of which the model cannot do with every value: `expected` says in words what holds.
+    pub(super) fn fact_where<T: Kind>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        holds: impl Fn(&T) -> bool,
+    ) -> Result<Fact<T>, ProductError> {
+        let place = self.nodes.get(key).map(|node| node.place.clone());
+        let fact = self.fact(key)?;
+        match (place, fact.graded()) {
+            (Some(place), Some(Graded { value, .. })) if !holds(value) => {
+                Err(place.error(format!("expected {expected}, found {}", value.text())))
+            }
+            _ => Ok(fact),
+        }
+    }
+
     /// A property that follows from others unless a file states it.
     pub(super) fn fact_or<T: Kind>(
         &mut self,

@@ -24,7 +24,8 @@ impl Soc {
         };
         Ok(TargetSpec {
             cores: size(self.cores.vector_units.get()?.get().into()),
-            local_bytes: bytes(*self.ub.plan_bytes.get()?),
+            // Of a smaller one, stated in a file, there is no more than all.
+            local_bytes: bytes((*self.ub.plan_bytes.get()?).min(*self.ub.bytes.get()?)),
             block_bytes: bytes(*self.ub.block_bytes.get()?),
             vector_bytes: bytes(*self.vector.repeat_bytes.get()?),
             capabilities,

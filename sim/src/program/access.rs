@@ -6,8 +6,7 @@ use super::operation::{VectorOp, size_of};
 use super::parts::{Access, Layout, Part};
 use super::source::{BufferId, NodeId, TensorId};
 use super::step::{
-    Action, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Step, Transfer, TransposeStep, VectorStep,
-    WriteStep,
+    Action, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Transfer, TransposeStep, VectorStep, WriteStep,
 };
 use super::vector::{BLOCK, REPEAT};
 
@@ -219,14 +218,15 @@ pub struct Belongs<'p> {
 }
 
 impl Program {
-    /// Whether a step stays where it is meant to, at addresses that its operands may have. What data decide is looked at when it runs.
+    /// Whether a step stays where it is meant to, at addresses that its operands may have. What data decide is looked at when it
+    /// runs.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn check_step(&self, step: &Step) -> Result<(), FaultKind> {
-        self.check_alignment(&step.action)?;
+    pub fn check_action(&self, action: &Action) -> Result<(), FaultKind> {
+        self.check_alignment(action)?;
         let mut fault = None;
-        step.action.touches(|touch| {
+        action.touches(|touch| {
             if fault.is_none() {
                 fault = self.outside(&touch);
             }

@@ -24,7 +24,7 @@ pub(super) fn check(source: &Source, soc: &Soc) -> Result<Limits, ProgramError> 
     let unavailable =
         |missing| Problem::Unavailable { what: "such a vector unit".into(), missing, soc: soc.name().into() };
     isa::geometry(soc).map_err(|missing| whole(unavailable(missing)))?;
-    declarations::check(source)?;
+    declarations::check(source, &limits)?;
     let mut checker =
         Checker { source, soc, limits, set: vec![false; source.registers.len()], next: 0, loops: Vec::new() };
     for (set, register) in checker.set.iter_mut().zip(&source.registers) {

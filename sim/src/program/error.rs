@@ -75,6 +75,13 @@ pub enum Problem {
     },
     /// A field that this instruction does not have, or lacks.
     Shape(&'static str),
+    /// More cores than the product has.
+    Cores {
+        /// Those of the program.
+        given: u32,
+        /// Those of the product that run vector programs.
+        most: u32,
+    },
     /// A number for each core, but not as many as there are cores.
     PerCore {
         /// Numbers.
@@ -108,6 +115,9 @@ impl fmt::Display for Problem {
                 Missing::Model(why) => write!(f, "{what}: {why}"),
             },
             Self::Unknown(unknown) => unknown.fmt(f),
+            Self::Cores { given, most } => {
+                write!(f, "cores {given} is {} more than the {most} of the product", given.saturating_sub(*most))
+            }
             Self::NoSuch(what, number) => write!(f, "there is no {what} {number}"),
             Self::WrongKind(name, expected) => write!(f, "expected {expected}, and {name} holds the other kind"),
             Self::Unset(name) => write!(f, "{name} has no value yet on some way to here"),

@@ -83,10 +83,10 @@ impl FaultKind {
             }
             Self::OutsideBuffer { buffer: id, first, end } => {
                 let (name, bytes) = buffer(id).map_or(("", 0), |b| (&b.name, b.bytes));
-                format!("reaches bytes {first} to {end} of {name}, of which a slot has {bytes}")
+                format!("reaches {} of {name}, of which a slot has {bytes}", reached(first, end))
             }
             Self::OutsideTensor { tensor: id, first, end } => {
-                format!("reaches bytes {first} to {end} of {}, which has {}", tensor(id), program.tensor_bytes(id))
+                format!("reaches {} of {}, which has {}", reached(first, end), tensor(id), program.tensor_bytes(id))
             }
             Self::MisalignedLocal { buffer: id, address, align } => {
                 let name = buffer(id).map_or("", |b| &b.name);
@@ -101,6 +101,11 @@ impl FaultKind {
             Self::NoAssumption => "a run without data needs to know what this reads: state `assume`".into(),
         }
     }
+}
+
+/// Bytes in words. Of an address that there is not, only the first is known.
+fn reached(first: i64, end: i64) -> String {
+    if end.saturating_sub(first) == 1 { format!("byte {first}") } else { format!("bytes {first} to {end}") }
 }
 
 impl Fault {

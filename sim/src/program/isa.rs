@@ -83,6 +83,10 @@ pub struct Limits {
     pub copy_granule: u32,
     /// Bytes of UB that there are.
     pub ub_bytes: u32,
+    /// Cores that run vector programs.
+    pub cores: u32,
+    /// Instructions that wait in front of a pipe before the scalar unit has to.
+    pub queue_depth: u32,
 }
 
 impl Limits {
@@ -97,6 +101,8 @@ impl Limits {
             event_ids: soc.sync.event_ids.get()?.get(),
             copy_granule: soc.capabilities.copy_granule_bytes.get()?.get(),
             ub_bytes: u32::try_from(ub).unwrap_or(u32::MAX),
+            cores: soc.cores.vector_units.get()?.get(),
+            queue_depth: soc.sync.queue_depth.get()?.get(),
         })
     }
 

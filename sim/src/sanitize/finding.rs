@@ -24,6 +24,8 @@ pub enum Kind {
     Uninitialised,
     /// Bytes of a result that nobody has written at the end.
     Unwritten,
+    /// A tensor is written that is an input.
+    ReadOnly,
     /// Two pipes of a core touch the same bytes, one of them writes, and nothing orders them.
     PipeRace,
     /// Two cores touch the same bytes of global memory, one of them writes, and no `sync_all` is between them.
@@ -42,13 +44,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, with its name.
-    pub const ALL: [(Self, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str); 14] = [
         (Self::Capacity, "capacity"),
         (Self::Field, "field"),
         (Self::Bounds, "bounds"),
         (Self::Alignment, "alignment"),
         (Self::Uninitialised, "uninitialised"),
         (Self::Unwritten, "unwritten"),
+        (Self::ReadOnly, "read_only"),
         (Self::PipeRace, "pipe_race"),
         (Self::CoreRace, "core_race"),
         (Self::FlagSetTwice, "flag_set_twice"),

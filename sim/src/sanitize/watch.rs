@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::exec::{self, Progress, Run};
 use crate::program::{
-    Action, BufferId, Fault, FaultKind, FlagAt, GlobalAt, LocalAt, NodeId, Pipe, Program, Role, Space, Step, TensorId,
-    Touch, Walker,
+    Access, Action, BufferId, Fault, FaultKind, FlagAt, GlobalAt, LocalAt, NodeId, Pipe, Program, Role, Space, Step,
+    TensorId, Touch, Walker,
 };
 
 use super::by_data::{self, Pieces};
@@ -182,6 +182,11 @@ impl<'p> Watch<'p> {
             Action::Barrier(Some(_)) => clock.set(pipe, index),
             Action::Barrier(None) => *clock = *count,
             action => action.touches(|touch| {
+                if let Space::Global(tensor) = touch.space
+                    && touch.access != Access::Read
+                {
+                    written(program, findings, tensor, &site);
+                }
                 let trouble = match touch.space {
                     _ if !touch.by_data => memory::touch(local, tensors, &now, &touch),
                     _ if *with_data => memory::touch_pieces(local, &now, touch.access, pieces),
@@ -261,12 +266,9 @@ impl<'p> Watch<'p> {
 
     fn capacity(&mut self) {
         let have = self.program.limits().ub_bytes;
-        for (id, buffer) in (0..).zip(&self.program.source().buffers) {
-            let end = buffer.address + buffer.bytes * buffer.slots;
-            if end > have {
-                let what = || format!("{} ends at byte {end} of a UB of {have}", buffer.name);
-                self.findings.add_of(id, Kind::Capacity, &Site::default(), buffer.field.as_deref(), what);
-            }
+        for (BufferId(id), buffer, end) in self.program.beyond_ub() {
+            let what = || format!("{} ends at byte {end} of a UB of {have}", buffer.name);
+            self.findings.add_of(id, Kind::Capacity, &Site::default(), buffer.field.as_deref(), what);
         }
     }
 
@@ -316,6 +318,13 @@ impl<'p> Watch<'p> {
 
 fn name(FlagAt { from, to, id }: FlagAt) -> String {
     format!("{} {} {id}", from.name(), to.name())
+}
+
+/// Whether a tensor that a step writes is there to be written.
+fn written(program: &Program, findings: &mut Findings<'_>, id: TensorId, site: &Site) {
+    if let Some(tensor) = program.source().tensors.get(usize::from(id.0)).filter(|tensor| tensor.role == Role::Input) {
+        findings.add(Kind::ReadOnly, site, None, || format!("writes {}, which is an input", tensor.name));
+    }
 }
 
 fn field(program: &Program, buffer: BufferId) -> Option<&str> {

@@ -1,7 +1,8 @@
 //! Programs so simple that their time can be written down.
 
-use ubtile_sim::clock::{Bound, Options, Start};
+use ubtile_sim::clock::{Bound, Change, Options, Start, advise, simulate};
 use ubtile_sim::product::Soc;
+use ubtile_sim::text::parse;
 
 use super::{PLAIN, cycles, plain, run, time, with};
 
@@ -31,12 +32,29 @@ fn the_launch_is_part_of_the_task_alone() {
     assert!((timing.task_us - (1.0 + 2.0 + 2.0 * 0.5 + 0.021)).abs() < 1e-9, "the third core starts 1 us late");
 }
 
+#[test]
+fn whoever_waits_for_the_last_core_to_start_is_bound_by_the_launch() {
+    // 4.4 us of work, and 3 us until the first core begins it.
+    let text = "cores 3\nub a: 256\nfor i in 0..16 {\nabs.f32 a[0](1, 0), a[0](1, 0) repeat 255\n}\n";
+    let (program, _) = parse(text, &plain()).unwrap();
+    let staggered = |us: &str| {
+        let soc = with(&plain(), &[("launch.stagger_us", us)]);
+        let timing = simulate(&program, &soc, &Options::default()).unwrap();
+        let first = advise(&program, &soc, &Options::default(), &timing, 1).unwrap().remove(0);
+        (timing.bound, first.change, (first.task_us * 1000.0).round())
+    };
+    // With the last core 1.4 us later, half of 8.8 us.
+    assert_eq!(staggered("0.7").0, Bound::Vector);
+    assert_eq!(staggered("0.701"), (Bound::Launch, Change::NoStagger, 7400.0));
+    assert_eq!(staggered("0.001").1, Change::NoOverhead);
+}
+
 fn tiles(slots: u32, tiles: u32, repeats: u32) -> String {
     format!(
         "cores 1\ntensor x: f32[{tiles}, 1024] in\nub a: 4096 slots {slots}\n\
          for s in 0..{slots} {{\n set_flag v mte2 s\n}}\n\
          for i in 0..{tiles} {{\n let s = mod(i, {slots})\n wait_flag v mte2 s\n load a[s; 0], x[4096*i] bytes 4096\n \
-         set_flag mte2 v s\n wait_flag mte2 v s\n abs.f32 a[s; 0], a[s; 0] repeat {repeats}\n set_flag v mte2 s\n}}\n"
+         set_flag mte2 v s\n wait_flag mte2 v s\n abs.f32 a[s; 0](1, 0), a[s; 0](1, 0) repeat {repeats}\n set_flag v mte2 s\n}}\n"
     )
 }
 

@@ -106,6 +106,14 @@ fn what_never_happens_is_said() {
         run(&text, &plain(), &Options::default()).is_ok()
     };
     assert_eq!([again(1), again(18), again(19), again(20)], [false, false, false, true]);
+    let outside = error("cores 1\ntensor x: f32[128] in\nub a: 256\nload a[0], x[0] bytes 288\n");
+    assert!(outside.to_string().contains("statement 0: OutsideBuffer"), "{outside}");
+    let repeats = |repeats: u32| {
+        let text =
+            format!("cores 1\nub a: 512\nub b: 4096\nfor i in 0..9 {{\nabs.f32 a[0], b[0] repeat {repeats}\n}}\n");
+        run(&text, &plain(), &Options::default())
+    };
+    assert!(repeats(2).is_ok() && repeats(3).unwrap_err().to_string().contains("statement 1: OutsideBuffer"));
     let outside = error("cores 1\ntensor x: f32[64] in\nub a: 512\nload a[0], x[0] bytes 288\n");
     assert!(matches!(outside, ClockError::Halt(Halt::Fault(_))), "{outside}");
     for scalar in ["let n = read.i32 x[OFFSET] assume 0..1", "write.i32 x[OFFSET], 1"] {

@@ -95,6 +95,22 @@ fn additions_to_the_same_place_wait() {
     assert_eq!(together.collisions.count, 39, "all but the very first");
     assert!(together.cycles >= 39 * 96 && together.cycles <= 39 * 96 + 150, "{}", together.cycles);
     assert!(apart.cycles >= 9 * 96 && apart.cycles <= 9 * 96 + 150, "{}", apart.cycles);
+    // What waits for each other is a granule, whatever a line of L2 is.
+    let once = text("512*core").replace("0..10", "0..1");
+    let count = |key, bytes| time(&once, &with(&soc, &[(key, bytes)])).collisions.count;
+    assert_eq!([count("atomics.granule_bytes", "512"), count("atomics.granule_bytes", "1024")], [0, 2]);
+    assert_eq!(count("memory.l2_line_bytes", "1024"), 0);
+}
+
+#[test]
+fn the_data_cache_has_as_many_lines_as_fit() {
+    let text = "cores 1\ntensor x: i32[512] in\nfor i in 0..2 {\nlet n = read.i32 x[0] assume 0..1\n\
+                let m = read.i32 x[1024] assume 0..1\n}\n";
+    let cycles = |bytes| {
+        let cache = [("scalar.dcache_bytes", bytes), ("scalar.dcache_line_bytes", "512")];
+        time(text, &with(&plain(), &cache)).cycles
+    };
+    assert_eq!([cycles("512"), cycles("1536")], [4 * (10 + 200), 4 * 10 + 2 * 200]);
 }
 
 #[test]

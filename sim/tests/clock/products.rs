@@ -36,7 +36,28 @@ fn what_is_assumed_is_said() {
     let (program, _) = text::parse(EXAMPLES[0].1, &soc).unwrap();
     let timing = simulate(&program, &soc, &Options::default()).unwrap();
     assert!(timing.assumptions.iter().any(|a| a == "vector.dependent_cycles is unknown: taken as 0"), "{timing:?}");
+    assert!(timing.assumptions.iter().any(|a| a == "conflicts.read_write is unknown: taken as 1"), "{timing:?}");
     let a2 = Soc::builtin("Ascend910B1").unwrap();
     let (program, _) = text::parse(EXAMPLES[0].1, &a2).unwrap();
-    assert!(simulate(&program, &a2, &Options::default()).unwrap().assumptions.is_empty());
+    let assumed = |key, value| {
+        let soc = a2.with([(key, value)], "test").unwrap();
+        simulate(&program, &soc, &Options::default()).unwrap().assumptions
+    };
+    assert!(assumed("ub.bank_groups", "16").is_empty());
+    let unknown = "no bank conflicts: ub.bank_groups is unknown; a product file can state it";
+    assert_eq!(assumed("ub.bank_groups", "unknown"), [unknown]);
+    assert_eq!(assumed("ub.bank_groups", "32"), ["16 bank groups instead of 32, as the model tells no more apart"]);
+    let timing = simulate(&program, &a2, &Options::default()).unwrap();
+    for key in ["ub.bank_groups", "ub.bank_bytes", "ub.group_read_ports", "conflicts.read_read", "conflicts.read_write"]
+    {
+        assert!(timing.evidence.iter().any(|e| e.key == key), "{key}");
+    }
+}
+
+#[test]
+fn no_program_has_more_cores_than_the_product() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let with = |cores: u32| text::parse(&format!("cores {cores}\n"), &soc).map(|_| ()).map_err(|e| e.to_string());
+    assert_eq!(with(48), Ok(()));
+    assert!(with(49).unwrap_err().contains("cores 49 is 1 more than the 48 of the product"), "{:?}", with(49));
 }

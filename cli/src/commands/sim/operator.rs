@@ -8,6 +8,7 @@ use ubtile_sim::program::Program;
 use ubtile_sim::report::{Folder, Recorded, Simulated, simulation};
 use ubtile_sim::text;
 
+use super::refusals::Refusals;
 use super::report::{by_product, by_value, of_operator};
 use super::saved::{self, Run};
 use super::timing::each;
@@ -19,6 +20,7 @@ use crate::output::{self, Format, Report as _};
 use crate::place::Place;
 use crate::problem::Known;
 use crate::progress::Progress;
+use crate::settings::warn_of_idle;
 
 /// Times it where the options say.
 pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
@@ -32,16 +34,19 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
         }
         (Some(vary), _) => {
             let points = job.varied(place, vary)?;
+            warn_of_idle(&place.set, Some(&vary.name), &points);
             let text = by_value(&vary.name, &points);
             (points, text)
         }
         (None, Some(Products::All)) => {
             let points = job.of_every_product(place, folder.as_ref())?;
+            warn_of_idle(&place.set, None, &points);
             let text = by_product(attributes.operator().name(), &points);
             (points, text)
         }
         (None, _) => {
             let report = job.single(place, folder.as_ref())?;
+            warn_of_idle(&place.set, None, std::slice::from_ref(&report));
             saved::keep(folder)?;
             return output::print(format, &report);
         }
@@ -167,44 +172,6 @@ impl Job<'_> {
             })
         })?;
         refusals.unless_some(points)
-    }
-}
-
-/// Why some runs of several are not there.
-#[derive(Default)]
-struct Refusals {
-    first: Option<Error>,
-    runs: usize,
-}
-
-impl Refusals {
-    /// A run; where what was asked for cannot be, what is known of it, and why.
-    fn or(
-        &mut self,
-        run: Result<Simulated, Error>,
-        outline: impl FnOnce() -> Result<Simulated, Error>,
-    ) -> Result<Simulated, Error> {
-        match run {
-            Ok(run) => {
-                self.runs += usize::from(run.timing.is_some());
-                Ok(run)
-            }
-            Err(Error::Unusable(why)) => {
-                let mut outline = outline()?;
-                outline.refuse(why.clone());
-                self.first.get_or_insert(Error::Unusable(why));
-                Ok(outline)
-            }
-            Err(other) => Err(other),
-        }
-    }
-
-    /// The points, unless all were refused.
-    fn unless_some(self, points: Vec<Simulated>) -> Result<Vec<Simulated>, Error> {
-        match self.first {
-            Some(error) if self.runs == 0 => Err(error),
-            _ => Ok(points),
-        }
     }
 }
 

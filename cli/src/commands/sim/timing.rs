@@ -9,25 +9,33 @@ use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::report::{Folder, Simulated};
-use ubtile_sim::text;
 
+use super::refusals::Refusals;
 use super::report::by_value;
 use super::saved::{self, Run};
 use crate::args::{Named, SaveArgs, SimArgs};
 use crate::error::Error;
 use crate::output::{self, Format};
+use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::settings::{Settings, text_with};
+use crate::settings::warn_of_idle;
 use crate::soc::soc;
 
 /// Times a program once, or for each value of a number.
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let soc = soc(&args.program.soc)?;
     let text = fs::read_to_string(args.program.path()).map_err(|e| Error::file(args.program.path(), e))?;
-    let job =
-        Job { path: args.program.path(), text: &text, soc: &soc, set: &args.set, seed: args.seed, save: &args.save };
+    let job = Job {
+        path: args.program.path(),
+        text: &text,
+        soc: &soc,
+        set: &args.program.set,
+        seed: args.seed,
+        save: &args.save,
+    };
     let Some(vary) = &args.vary else {
         let report = job.single()?;
+        warn_of_idle(&args.program.set, None, std::slice::from_ref(&report));
         let folder = saved::begin(args.save.folder.as_deref())?;
         folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
         saved::keep(folder)?;
@@ -35,6 +43,7 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     };
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
+    warn_of_idle(&args.program.set, Some(&vary.name), &points);
     let text = by_value(&vary.name, &points);
     let folder = saved::begin(args.save.folder.as_deref())?;
     folder.as_ref().map_or(Ok(()), |folder| saved::write_all(folder, &points, &text))?;
@@ -53,10 +62,10 @@ pub(super) fn each<T>(
     for (i, value) in values.iter().enumerate() {
         let _progress = Progress::new(format!("{}, {} of {count}", label(value), i + 1));
         points.push(run(value)?);
-        if i == 0 && count > 1 {
-            let all = begun.elapsed().as_secs_f64() * count as f64;
+        let all = begun.elapsed().as_secs_f64() * count as f64;
+        if i == 0 && count > 1 && all >= 1.0 {
             // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "ubtile: {count} runs, {} in all", duration(all));
+            let _ = writeln!(stderr(), "ubtile: {count} runs, about {all:.0} s in all");
         }
     }
     Ok(points)
@@ -82,19 +91,13 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// The program and the product with what was set, and with what is varied.
-    fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Program, String, Soc, Options), Error> {
-        let mut settings = Settings::default();
-        for setting in self.set {
-            settings.add(&setting.name, &setting.value, self.text)?;
-        }
-        if let Some((name, value)) = varied {
-            settings.add(name, &value.to_string(), self.text)?;
-        }
-        let soc = settings.product(self.soc)?;
-        let text = text_with(self.text, &settings.constants);
-        let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(self.path, e))?;
-        let options = Options { seed: self.seed, start: settings.start, ..Options::default() };
-        Ok((program, text, soc, options))
+    fn prepare(&self, varied: Option<(&str, u64)>) -> Result<(Loaded, Options), Error> {
+        let varied = varied.map(|(name, value)| Named { name: name.into(), value: value.to_string() });
+        let set: Vec<_> = self.set.iter().cloned().chain(varied).collect();
+        let loaded = Loaded::of((self.path, self.text), self.soc, &set)?;
+        program::fits(&loaded.program, self.path)?;
+        let options = Options { seed: self.seed, start: loaded.start, ..Options::default() };
+        Ok((loaded, options))
     }
 
     /// What is known without a run.
@@ -108,34 +111,38 @@ impl Job<'_> {
 
     fn single(&self) -> Result<Simulated, Error> {
         let _progress = Progress::new(format!("timing {}", self.path.display()));
-        let (program, _, soc, options) = self.prepare(None)?;
+        let (Loaded { program, soc, .. }, options) = self.prepare(None)?;
         self.outline(&soc).measure(&program, &soc, &options).map_err(|e| self.failed(&program, &e))
     }
 
     /// Writes what other programs open.
     fn save(&self, folder: &Folder, report: &Simulated) -> Result<(), Error> {
-        let (program, text, soc, options) = self.prepare(None)?;
+        let (Loaded { program, text, soc, .. }, options) = self.prepare(None)?;
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let (soc, options) = (&soc, &options);
         let run = Run { program: &program, text: &text, name: &name, soc, usual: self.soc, options, plan: None };
         run.write((self.save, folder, ""), report, |e| self.failed(&program, e))
     }
 
+    /// A run for each value, or why there is none; an error if there is none at all.
     fn series(&self, name: &str, values: &[u64]) -> Result<Vec<Simulated>, Error> {
-        each(
+        let mut refusals = Refusals::default();
+        let points = each(
             values,
             |value| format!("{name} = {value}"),
             |&value| {
-                let (program, _, soc, options) = self.prepare(Some((name, value)))?;
-                let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
-                let mut point = self.outline(&soc);
-                (point.vary, point.timing) = (Some((name.into(), value)), Some(timing));
+                let mut point = refusals.or(self.point(name, value), || Ok(self.outline(self.soc)))?;
+                point.vary = Some((name.into(), value));
                 Ok(point)
             },
-        )
+        )?;
+        refusals.unless_some(points)
     }
-}
 
-fn duration(seconds: f64) -> String {
-    if seconds < 1.0 { "less than a second".into() } else { format!("about {seconds:.0} s") }
+    /// One run of one seed.
+    fn point(&self, name: &str, value: u64) -> Result<Simulated, Error> {
+        let (Loaded { program, soc, .. }, options) = self.prepare(Some((name, value)))?;
+        let timing = simulate(&program, &soc, &options).map_err(|e| self.failed(&program, &e))?;
+        Ok(Simulated { timing: Some(timing), ..self.outline(&soc) })
+    }
 }

@@ -5,6 +5,7 @@
 //! unpooling. Attributes are not in the list; those of a column `Attributes`, written as on the command line, are taken.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::Path;
 
 use csv::StringRecord;
@@ -37,9 +38,30 @@ pub(crate) struct Call {
     pub(crate) assumed: Vec<String>,
 }
 
-/// What of a row says what is called.
+/// The lines of a file. The CSV reader counts one too few where they end with `\r\n`: for it a record begins in front of the `\n`.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// So many bytes have been counted, and this is the line of the next one.
+    at: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line on which a record begins; later records only.
+    fn of(&mut self, position: Option<&csv::Position>) -> u64 {
+        let from = position.map_or(self.at, |position| position.byte() as usize);
+        let ends = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+        let begin = from + self.text.iter().skip(from).take_while(ends).count();
+        let counted = self.text.get(self.at..begin).unwrap_or_default();
+        self.line += counted.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.at = begin;
+        self.line
+    }
+}
+
+/// What of a row says how the operator is called.
 struct Row {
-    name: String,
+    /// The operator, or the kernel that does its work.
     kind: String,
     inputs: Vec<Vec<usize>>,
     dtypes: Vec<String>,
@@ -51,31 +73,30 @@ impl Summary {
     /// Reads a list.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let unreadable = |e: csv::Error| Error::file(path, e);
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).map_err(unreadable)?;
+        let text = fs::read(path).map_err(|e| Error::file(path, e))?;
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_slice());
         let columns = Columns::find(reader.headers().map_err(unreadable)?).map_err(|e| Error::file(path, e))?;
         let mut summary = Self { calls: Vec::new(), skipped_rows: 0 };
         let mut known: HashMap<String, usize> = HashMap::new();
+        let mut lines = Lines { text: &text, at: 0, line: 1 };
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let row = columns.row(&record).map_err(|e| Error::file(path, format_args!("line {line}: {e}")))?;
-            let Some(operator) = row.operator() else {
+            let line = lines.of(record.position());
+            let (name, kind) = columns.called(&record);
+            let Some(operator) = operator(name, kind) else {
                 summary.skipped_rows += 1;
                 continue;
             };
             let device_us = columns.get(&record, columns.duration).and_then(|text| text.parse().ok());
-            let (mut assumed, words) = (Vec::new(), row.words(operator));
-            let words = words.map(|(words, more)| {
-                assumed = more;
-                words
-            });
-            let key = format!("{words:?}");
+            let words = columns.row(&record).and_then(|row| row.words(operator));
+            let (words, assumed) = words.map_or_else(|e| (Err(e), Vec::new()), |(words, assumed)| (Ok(words), assumed));
+            let key = format!("{operator} {words:?}");
             if let Some(call) = known.get(&key).and_then(|&i| summary.calls.get_mut(i)) {
                 call.count += 1;
                 call.device_us = call.device_us.zip(device_us).map(|(sum, more)| sum + more);
             } else {
                 known.insert(key, summary.calls.len());
-                summary.calls.push(Call { line, name: row.name, count: 1, device_us, words, assumed });
+                summary.calls.push(Call { line, name: name.into(), count: 1, device_us, words, assumed });
             }
         }
         Ok(summary)
@@ -114,16 +135,20 @@ impl Columns {
         (!text.is_empty() && text != "N/A").then_some(text)
     }
 
+    /// The name of a row and the type of its operator.
+    fn called<'a>(&self, record: &'a StringRecord) -> (&'a str, &'a str) {
+        let kind = self.get(record, Some(self.kind)).unwrap_or_default();
+        (self.get(record, self.name).unwrap_or(kind), kind)
+    }
+
     fn row(&self, record: &StringRecord) -> Result<Row, String> {
         let text = |column| self.get(record, column).unwrap_or_default();
-        let kind = text(Some(self.kind)).to_owned();
         Ok(Row {
-            name: self.get(record, self.name).unwrap_or(&kind).to_owned(),
+            kind: text(Some(self.kind)).to_owned(),
             inputs: shapes(text(Some(self.inputs)))?,
             dtypes: text(Some(self.dtypes)).split(';').map(|name| name.trim().to_owned()).collect(),
             outputs: shapes(text(self.outputs))?,
             attributes: text(self.attributes).split_whitespace().map(str::to_owned).collect(),
-            kind,
         })
     }
 }
@@ -156,24 +181,24 @@ fn dtype(text: &str) -> Option<Dtype> {
     })
 }
 
-impl Row {
-    /// The operator that is called; kernels that others call too count only when the name says so.
-    fn operator(&self) -> Option<Operator> {
-        let by_name = |operator: &Operator| [operator.name(), operator.vendor_name()].contains(&self.kind.as_str());
-        if let Some(operator) = Operator::ALL.iter().copied().find(by_name) {
-            return Some(operator);
-        }
-        match self.kind.as_str() {
-            "GridSampler2DGrad" => Some(Operator::GridSampler2dBackward),
-            "PadV3GradReplicate" => Some(Operator::ReplicationPad2dBackward),
-            "Col2im" => Some(Operator::Im2colBackward),
-            "PadV3Grad" | "GatherElements" | "GatherElementsV2" => {
-                Operator::ALL.into_iter().find(|operator| self.name.contains(operator.vendor_name()))
-            }
-            _ => None,
-        }
+/// The operator that a row calls; kernels that others call too count only when the name says so.
+fn operator(name: &str, kind: &str) -> Option<Operator> {
+    let by_kind = |operator: &Operator| [operator.name(), operator.vendor_name()].contains(&kind);
+    if let Some(operator) = Operator::ALL.iter().copied().find(by_kind) {
+        return Some(operator);
     }
+    match kind {
+        "GridSampler2DGrad" => Some(Operator::GridSampler2dBackward),
+        "PadV3GradReplicate" => Some(Operator::ReplicationPad2dBackward),
+        "Col2im" => Some(Operator::Im2colBackward),
+        "PadV3Grad" | "GatherElements" | "GatherElementsV2" => {
+            Operator::ALL.into_iter().find(|operator| name.contains(operator.vendor_name()))
+        }
+        _ => None,
+    }
+}
 
+impl Row {
     /// The command line that says the same, and what it assumes.
     fn words(&self, operator: Operator) -> Result<(Vec<String>, Vec<String>), String> {
         let input = |i: usize| self.inputs.get(i).ok_or_else(|| format!("input {i} has no shape"));

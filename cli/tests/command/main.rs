@@ -1,5 +1,6 @@
 //! The command as people run it: arguments in; files, stdout, stderr and exit code out.
 
+mod calls;
 mod failures;
 mod faults;
 mod files;

@@ -1,4 +1,4 @@
-//! `ubtile plan` for Ascends: the support matrix row by row, the vendor's tilings, overrides, charts, comparisons and lists.
+//! `ubtile plan` for Ascends: the support matrix row by row, the vendor's tilings, overrides, charts and comparisons.
 
 use std::fs;
 use std::path::Path;
@@ -342,50 +342,4 @@ fn folders_get_a_report_and_a_chart() {
     }
     fs::write(folder.path().join("file"), "").unwrap();
     assert!(fails(folder.path(), &format!("plan {GRID_SAMPLER} --output file"), 3).contains("file: "));
-}
-
-#[test]
-fn lists_of_calls_are_planned_in_one_go() {
-    let folder = tempdir().unwrap();
-    let list = "\
-Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes,Attributes
-aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,1.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
-aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,2.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
-aclnnMaxUnpool2dBackward_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
-aclnnGather_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
-x,PadV3GradReplicate,1,\"\"\"1,1,64,64;8\"\"\",FLOAT16;INT64,\"\"\"1,1,64,62\"\"\",
-x,im2col-backward,1,\"2,27,256\",DT_BF16,,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1\"
-x,Col2im,1,\"2,2,9,256,16\",FLOAT,,
-MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
-";
-    fs::write(folder.path().join("op_summary.csv"), list).unwrap();
-    let calls = json(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
-    assert_eq!(calls["skipped_rows"], 2);
-    let calls = calls["calls"].as_array().unwrap();
-    let lines: Vec<_> = calls.iter().map(|call| call["line"].as_u64().unwrap()).collect();
-    assert_eq!(lines, [2, 4, 6, 7, 8]);
-    assert_eq!((&calls[0]["count"], &calls[0]["device_us"]), (&json!(2), &json!(4.0)));
-    let keys: Vec<_> = calls.iter().map(|call| call["plan"]["tiling_key"].clone()).collect();
-    assert_eq!(keys, [json!(1), Value::Null, json!(2101), Value::Null, Value::Null]);
-    assert_eq!(calls[1]["plan"]["tensors"][1], json!({"name": "indices", "dtype": "i32", "shape": [2, 3, 1, 64]}));
-    assert!(calls[4]["error"].as_str().unwrap().contains("--kernel-size"));
-    // The command that it names gives the same plan.
-    for call in calls.iter().filter(|call| call["error"].is_null()) {
-        let command = call["command"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
-        let alone = json(folder.path(), &format!("{command} --soc Ascend910B1"));
-        assert_eq!(alone["choices"], call["plan"]["choices"], "{command}");
-        assert_eq!(alone["aclnn_workspace_bytes"], call["plan"]["aclnn_workspace_bytes"], "{command}");
-    }
-    let text = ok(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
-    assert!(
-        text.contains("- line 6: assumed padding 1,1,0,0") && text.contains("2 rows call something else"),
-        "{text}"
-    );
-
-    fs::write(folder.path().join("none.csv"), "OP Type,Input Shapes,Input Data Types\nMatMul,,\n").unwrap();
-    refuses(folder.path(), "plan --calls none.csv", 3, "none.csv: none of its 1 rows calls one of the four operators");
-    fs::write(folder.path().join("bad.csv"), "OP Type,Input Shapes,Input Data Types\nCol2im,\"2,x\",FLOAT\n").unwrap();
-    refuses(folder.path(), "plan --calls bad.csv", 3, "bad.csv: line 2: '2,x' is no list of shapes as 2,3;4");
-    fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
-    refuses(folder.path(), "plan --calls other.csv", 3, "other.csv: has no column 'OP Type'");
 }

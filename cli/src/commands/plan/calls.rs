@@ -71,7 +71,13 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
         files.text("plan.txt", &report.text())?;
         files.keep()?;
     }
-    output::print(format, &report)
+    output::print(format, &report)?;
+    // Some lines are of use without the others; none is a list that is not usable.
+    let first = report.calls.first().filter(|_| report.calls.iter().all(|call| call.plan.is_none()));
+    first.map_or(Ok(()), |Planned { line, error, .. }| {
+        let (calls, error) = (report.calls.len(), error.as_deref().unwrap_or_default());
+        Err(Error::file(path, format_args!("none of its {calls} calls can be planned; line {line}: {error}")))
+    })
 }
 
 fn planned(call: Call, place: &Place, args: &CallsArgs) -> Planned {

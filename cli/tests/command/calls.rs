@@ -1,0 +1,123 @@
+//! `ubtile plan --calls`: lists of a profiler.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::{json, ok, output, refuses};
+
+#[test]
+fn lists_of_calls_are_planned_in_one_go() {
+    let folder = tempdir().unwrap();
+    let list = "\
+Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes,Attributes
+aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,1.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
+aclnnGridSampler2DBackward_GridSampler2DGrad,GridSampler2DGrad,2.5,\"\"\"2,8,8,3;2,16,16,3;2,8,8,2\"\"\",FLOAT;FLOAT;FLOAT,,
+aclnnMaxUnpool2dBackward_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
+aclnnGather_GatherElements,GatherElements,1,\"\"\"2,3,256;2,3,64\"\"\",FLOAT16;INT32,,
+x,PadV3GradReplicate,1,\"\"\"1,1,64,64;8\"\"\",FLOAT16;INT64,\"\"\"1,1,64,62\"\"\",
+x,im2col-backward,1,\"2,27,256\",DT_BF16,,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1\"
+x,Col2im,1,\"2,2,9,256,16\",FLOAT,,
+MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
+";
+    fs::write(folder.path().join("op_summary.csv"), list).unwrap();
+    let calls = json(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
+    assert_eq!(calls["skipped_rows"], 2);
+    let calls = calls["calls"].as_array().unwrap();
+    let lines: Vec<_> = calls.iter().map(|call| call["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [2, 4, 6, 7, 8]);
+    assert_eq!((&calls[0]["count"], &calls[0]["device_us"]), (&json!(2), &json!(4.0)));
+    let keys: Vec<_> = calls.iter().map(|call| call["plan"]["tiling_key"].clone()).collect();
+    assert_eq!(keys, [json!(1), Value::Null, json!(2101), Value::Null, Value::Null]);
+    assert_eq!(calls[1]["plan"]["tensors"][1], json!({"name": "indices", "dtype": "i32", "shape": [2, 3, 1, 64]}));
+    assert!(calls[4]["error"].as_str().unwrap().contains("--kernel-size"));
+    // The command that it names gives the same plan.
+    for call in calls.iter().filter(|call| call["error"].is_null()) {
+        let command = call["command"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
+        let alone = json(folder.path(), &format!("{command} --soc Ascend910B1"));
+        assert_eq!(alone["choices"], call["plan"]["choices"], "{command}");
+        assert_eq!(alone["aclnn_workspace_bytes"], call["plan"]["aclnn_workspace_bytes"], "{command}");
+    }
+    let text = ok(folder.path(), "plan --calls op_summary.csv --soc Ascend910B1");
+    assert!(
+        text.contains("- line 6: assumed padding 1,1,0,0") && text.contains("2 rows call something else"),
+        "{text}"
+    );
+
+    fs::write(folder.path().join("none.csv"), "OP Type,Input Shapes,Input Data Types\nMatMul,,\n").unwrap();
+    refuses(folder.path(), "plan --calls none.csv", 3, "none.csv: none of its 1 rows calls one of the four operators");
+    fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    refuses(folder.path(), "plan --calls other.csv", 3, "other.csv: has no column 'OP Type'");
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_reported_and_the_others_are_planned() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    let rows = [
+        "OP Type,Input Shapes,Input Data Types,Attributes",
+        // Of something else nothing has to be readable.
+        "MatMul,garbage,FLOAT,",
+        "im2col-backward,\"1,x\",FLOAT,",
+        "replication-pad2d-backward,garbage,FLOAT,",
+        "replication-pad2d-backward,garbage,FLOAT,",
+        "replication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 9,9,9,9\"",
+        "replication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 1,1,1,1\"",
+    ];
+    fs::write(at.join("calls.csv"), rows.join("\n")).unwrap();
+    let list = json(at, "plan --calls calls.csv");
+    assert_eq!(list["skipped_rows"], 1);
+    let calls = list["calls"].as_array().unwrap();
+    let lines: Vec<_> = calls.iter().map(|call| (call["line"].as_u64(), call["count"].as_u64())).collect();
+    assert_eq!(lines, [(Some(3), Some(1)), (Some(4), Some(2)), (Some(6), Some(1)), (Some(7), Some(1))]);
+    assert_eq!(calls[0]["error"], "'1,x' is no list of shapes as 2,3;4");
+    assert_eq!(calls[1]["error"], "'garbage' is no list of shapes as 2,3;4");
+    assert!(calls[2]["error"].as_str().unwrap().contains("161002"));
+    assert!(calls[3]["error"].is_null() && calls[3]["plan"].is_object());
+
+    // Without the one that is right, the list is of no use; what is wrong with each row is said all the same.
+    fs::write(at.join("calls.csv"), rows[..6].join("\n")).unwrap();
+    let run = output(at, "plan --calls calls.csv --output out");
+    let line = "error: calls.csv: none of its 3 calls can be planned; line 3: '1,x' is no list of shapes as 2,3;4\n";
+    assert_eq!((run.status.code(), String::from_utf8_lossy(&run.stderr).as_ref()), (Some(3), line));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains("- line 4: 'garbage' is no list of shapes") && text.contains("- line 6: "), "{text}");
+    assert_eq!(fs::read_to_string(at.join("out/plan.txt")).unwrap(), text);
+}
+
+#[test]
+fn a_list_for_which_there_is_no_such_scheme_fails_as_one_plan_does() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    let list = "OP Type,Input Shapes,Input Data Types,Attributes\nreplication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 1,1,1,1\"\n";
+    fs::write(at.join("calls.csv"), list).unwrap();
+    let one = "plan replication-pad2d-backward --shape grad_output=1,8,8 --padding 1,1,1,1 --scheme vendor";
+    assert_eq!(output(at, one).status.code(), Some(3));
+    assert_eq!(output(at, "plan --calls calls.csv --scheme vendor").status.code(), Some(3));
+    assert_eq!(output(at, "plan --calls calls.csv").status.code(), Some(0));
+}
+
+/// Whatever ends the lines, whatever stands in front of the first one, and where fields have lines of their own.
+#[test]
+fn lines_are_those_of_the_file() {
+    let folder = tempdir().unwrap();
+    let rows = [
+        "Op Name,OP Type,Input Shapes,Input Data Types,Attributes",
+        "a,MatMul,1,FLOAT,",
+        "b,replication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 1,1,1,1\"",
+        "",
+        "",
+        "\"c",
+        "d\",MatMul,1,FLOAT,",
+        "e,replication-pad2d-backward,\"1,9,9\",FLOAT,\"--padding 1,1,1,1\"",
+    ];
+    for end in ["\n", "\r\n"] {
+        for mark in ["", "\u{feff}"] {
+            fs::write(folder.path().join("calls.csv"), format!("{mark}{}{end}", rows.join(end))).unwrap();
+            let list = json(folder.path(), "plan --calls calls.csv");
+            let lines: Vec<_> = list["calls"].as_array().unwrap().iter().map(|call| call["line"].as_u64()).collect();
+            assert_eq!(lines, [Some(3), Some(8)], "{end:?} {mark:?}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use ubtile_sim::report::Simulated;
 
 use crate::error::Error;
 
@@ -51,7 +52,12 @@ fn json(path: &Path) -> Result<Value, Error> {
     if value.is_array() {
         return Err(Error::file(path, "has several results; one is compared with one"));
     }
-    Ok(value)
+    let reads = Simulated::SCHEMA;
+    match value.get("schema").and_then(Value::as_str) {
+        Some(schema) if schema == reads => Ok(value),
+        Some(schema) => Err(Error::file(path, format_args!("has the schema '{schema}': this version reads '{reads}'"))),
+        None => Err(Error::file(path, format_args!("has no schema: this version reads '{reads}'"))),
+    }
 }
 
 /// A table of the vendor's profiler: its columns by name.

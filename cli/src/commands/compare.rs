@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use ubtile_sim::report::{Folder, comparison as page};
 
 use crate::args::CompareArgs;
@@ -18,6 +19,27 @@ pub(super) struct Comparison {
     threshold_percent: f64,
     regression: bool,
     differences: Vec<Difference>,
+    /// What two results of `sim` are of, where it is not the same: any of program, scheme, soc, product, model_hash, l2_start.
+    conditions: Vec<Condition>,
+}
+
+/// What two results are of, and do not have in common.
+#[derive(Serialize, JsonSchema)]
+struct Condition {
+    name: &'static str,
+    /// `None` where it does not say.
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// What decides what was simulated, as JSON of `sim` names it.
+const CONDITIONS: [&str; 6] = ["program", "scheme", "soc", "product", "model_hash", "l2_start"];
+
+/// The conditions that differ.
+fn conditions(before: &Value, after: &Value) -> Vec<Condition> {
+    let text = |value: &Value, name| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let all = CONDITIONS.map(|name| Condition { name, before: text(before, name), after: text(after, name) });
+    all.into_iter().filter(|condition| condition.before != condition.after).collect()
 }
 
 /// A number of both results.
@@ -50,6 +72,7 @@ pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
         threshold_percent: args.threshold,
         regression,
         differences: differences.into_iter().filter(|d| d.before.is_some() || d.after.is_some()).collect(),
+        conditions: of_before.as_ref().zip(of_after.as_ref()).map_or_else(Vec::new, |(a, b)| conditions(a, b)),
     };
     if let Some(folder) = &args.folder {
         let files = Folder::create(folder)?;
@@ -83,6 +106,14 @@ impl Report for Comparison {
         let change =
             |change: Option<f64>| change.map_or_else(String::new, |change| format!("{:+.1} %", 100.0 * change));
         let row = |d: &Difference| [d.name.to_owned(), number(d.before), number(d.after), change(d.change)];
-        output::table(["", &self.before, &self.after, "change"], self.differences.iter().map(row))
+        let mut text = output::table(["", &self.before, &self.after, "change"], self.differences.iter().map(row));
+        if !self.conditions.is_empty() {
+            text += "\nThe results are not of the same:\n\n";
+        }
+        for Condition { name, before, after } in &self.conditions {
+            let [before, after] = [before, after].map(|value| value.as_deref().unwrap_or("none"));
+            text += &format!("- {name}: {before} and {after}\n");
+        }
+        text
     }
 }

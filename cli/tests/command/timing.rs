@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::{fails, json, ok, output, refuses};
 
 fn example(folder: &Path, name: &str) {
@@ -133,9 +135,59 @@ fn results_are_compared() {
     assert!(line.starts_with("error: slow.json takes ") && line.contains("longer than the"), "{line}");
     ok(folder, "compare old.json slow.json --threshold 1000");
     refuses(folder, "compare old.json none.json", 3, "none.json: No such file or directory (os error 2)");
-    fs::write(folder.join("other.json"), "{}").unwrap();
-    refuses(folder, "compare old.json other.json", 3, "other.json: says no time");
+    for (text, problem) in [
+        ("{}", "has no schema: this version reads 'ubtile.sim.v1'"),
+        (r#"{"schema": "ubtile.sim.v1"}"#, "says no time"),
+        (
+            r#"{"schema": "ubtile.sim.v2", "task_us": 1.5}"#,
+            "has the schema 'ubtile.sim.v2': this version reads 'ubtile.sim.v1'",
+        ),
+        ("[]", "has several results; one is compared with one"),
+    ] {
+        fs::write(folder.join("other.json"), text).unwrap();
+        refuses(folder, "compare old.json other.json", 3, &format!("other.json: {problem}"));
+        refuses(folder, "compare other.json old.json", 3, &format!("other.json: {problem}"));
+    }
     refuses(folder, "compare old.json old.json --threshold=-1", 2, "--threshold -1: expected a percentage from 0");
+}
+
+/// Other conditions are no error, but it is said which.
+#[test]
+fn what_results_are_of_is_compared_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    example(folder, "add_double_buffer.tile");
+    result(folder, "old.json", "");
+    let names = |of: &Value| {
+        let conditions = of["conditions"].as_array().unwrap();
+        conditions.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let compared = |args: &str| {
+        result(folder, "new.json", args);
+        json(folder, "compare old.json new.json --threshold 10000")
+    };
+    assert_eq!(names(&compared("")), [""; 0]);
+    assert!(!ok(folder, "compare old.json new.json").contains("not of the same"));
+    assert_eq!(names(&compared("--set clock=900")), ["model_hash"]);
+    assert_eq!(names(&compared("--set start=cold")), ["l2_start"]);
+    let other = compared("--soc Ascend310P3");
+    assert_eq!(names(&other), ["soc", "model_hash"]);
+    let soc = json!({"name": "soc", "before": "Ascend910B1", "after": "Ascend310P3"});
+    assert_eq!(other["conditions"][0], soc);
+    let text = ok(folder, "compare old.json new.json --threshold 10000");
+    assert!(
+        text.contains("\nThe results are not of the same:\n\n- soc: Ascend910B1 and Ascend310P3\n- model_hash: "),
+        "{text}"
+    );
+    let program = ok(folder, "sim --program add_double_buffer.tile --format json");
+    fs::write(folder.join("new.json"), program).unwrap();
+    assert_eq!(names(&json(folder, "compare old.json new.json --threshold 10000")), ["program"]);
+    let operator = "sim replication-pad2d-backward --shape grad_output=1,8,8 --padding 1,1,1,1 --format json";
+    fs::write(folder.join("new.json"), ok(folder, operator)).unwrap();
+    let other = json(folder, "compare old.json new.json --threshold 10000");
+    assert_eq!(names(&other), ["program", "scheme", "product"]);
+    assert_eq!(other["conditions"][2], json!({"name": "product", "before": null, "after": "atlas-a2"}));
 }
 
 #[test]
@@ -163,6 +215,7 @@ fn a_profile_of_a_device_is_a_result() {
         (Some(0.5), Some(524_288.0), None)
     );
     assert!((before("task_us").unwrap() - time / 2.0).abs() < 1e-9);
+    assert_eq!(report["conditions"], json!([]), "a profile says none");
     assert_eq!(output(folder, "compare OPPROF_20260801_X model.json").status.code(), Some(5));
     fs::remove_file(profile.join("OpBasicInfo.csv")).unwrap();
     refuses(folder, "compare OPPROF_20260801_X model.json", 3, "OPPROF_20260801_X: has no OpBasicInfo.csv");

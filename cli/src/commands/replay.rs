@@ -49,7 +49,11 @@ fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), E
     let case = repro.case().map_err(|problem| Error::file(&args.file, problem))?;
     let kernel = args.kernel.as_deref().or(repro.kernel.as_deref());
     let mut subject = match kernel {
-        Some(library) => Subject::Library(Worker::new(library)?),
+        Some(library) => Subject::Library(Worker::new(library).map_err(|e| match args.kernel {
+            Some(_) => e,
+            // Relative to where it was found.
+            None => Error::file(&args.file, format_args!("its kernel {e}; --kernel FILE names another one")),
+        })?),
         None => Subject::Own,
     };
     let now = match quietly(|| subject.attempt(&case)) {

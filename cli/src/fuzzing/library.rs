@@ -2,9 +2,12 @@
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::ffi::{CString, c_char, c_void};
-use std::io::{BufRead, Write, stdin, stdout};
+use std::io::{self, BufRead, Write, stdin, stdout};
 use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::{process, thread};
 
 use libloading::Library;
 use serde::{Deserialize, Serialize};
@@ -78,7 +81,7 @@ struct CCall {
 
 type Kernel = unsafe extern "C" fn(*const CCall) -> i32;
 
-/// Calls the library's kernel with each case that comes in as a line, until there are no more.
+/// Calls the library's kernel with each case that comes in as a line, until stdin ends.
 pub(crate) fn serve(path: &Path) -> Result<(), Error> {
     // A name without a folder would be looked for among the system's libraries.
     let path = std::path::absolute(path).map_err(|e| Error::file(path, e))?;
@@ -86,20 +89,37 @@ pub(crate) fn serve(path: &Path) -> Result<(), Error> {
     // process does nothing else.
     let library = match unsafe { Library::new(&path) } {
         Ok(library) => library,
-        Err(e) => return answer(&Answer::NoKernel(format!("cannot be loaded ({e})"))),
+        Err(e) => {
+            // The loader's own words are behind the error, and say what it looked for.
+            let cause = e.source().map_or_else(|| e.to_string(), ToString::to_string);
+            return answer(&Answer::NoKernel(format!("cannot be loaded ({cause})")));
+        }
     };
     // SAFETY: the header states the signature of the function of that name.
     let kernel = match unsafe { library.get::<Kernel>(SYMBOL) } {
         Ok(kernel) => kernel,
         Err(_) => return answer(&Answer::NoKernel(format!("exports no function {SYMBOL}"))),
     };
+    let lines = lines();
     answer(&Answer::Ready)?;
-    for line in stdin().lock().lines() {
+    for line in lines {
         let line = line.map_err(broken)?;
         let document: Document = serde_json::from_str(&line).map_err(broken)?;
         answer(&call(*kernel, &document.case().map_err(broken)?))?;
     }
     Ok(())
+}
+
+/// The lines of stdin. Where that ends, so does this process, even if the kernel never returns: whoever would take its answer has
+/// ended, by whatever signal.
+fn lines() -> Receiver<io::Result<String>> {
+    let (send, lines) = mpsc::channel();
+    thread::spawn(move || {
+        // The receiver lives as long as the process.
+        stdin().lock().lines().for_each(|line| _ = send.send(line));
+        process::exit(0);
+    });
+    lines
 }
 
 fn broken(e: impl std::fmt::Display) -> Error {

@@ -160,14 +160,32 @@ fn libraries_without_a_kernel_are_refused() {
         "#include \"ubtile_kernel.h\"\nint32_t ubtile_kernel(const ubtile_call *c) { (void)c; return 1; }",
     );
     for (library, line) in [
-        ("text.so", "error: text.so: cannot be loaded ("),
-        ("none.so", "error: none.so: cannot be loaded ("),
+        ("text.so", "error: text.so: cannot be loaded (/"),
+        ("none.so", "error: none.so: cannot be loaded (/"),
         ("empty.so", "error: empty.so: exports no function ubtile_kernel\n"),
         ("skips.so", "error: no case was computed, 20 were skipped\n"),
     ] {
         let stderr = fails(at, &format!("fuzz im2col-backward --cases 20 --kernel {library}"), 3);
         assert!(stderr.starts_with(line), "{library}: {stderr}");
+        // The loader says which file it tried, and what it made of it.
+        assert!(!line.ends_with("(/") || stderr.contains(&format!("/{library}: ")), "{stderr}");
     }
+}
+
+/// Its kernel is named as it was when it was found, which may not be so from here.
+#[test]
+fn a_repro_file_whose_kernel_is_not_there_names_the_option() {
+    let folder = folder();
+    let at = folder.path();
+    let (report, _) = finds(at, "im2col-backward --kernel wrong.so");
+    let file = report["repro"].as_str().unwrap();
+    fs::create_dir(at.join("elsewhere")).unwrap();
+    let elsewhere = at.join("elsewhere");
+    let stderr = fails(&elsewhere, &format!("replay ../{file}"), 3);
+    assert!(stderr.starts_with(&format!("error: ../{file}: its kernel wrong.so: cannot be loaded (/")), "{stderr}");
+    assert!(stderr.ends_with("; --kernel FILE names another one\n"), "{stderr}");
+    assert!(!fails(&elsewhere, &format!("replay ../{file} --kernel wrong.so"), 3).contains("--kernel"));
+    assert_eq!(output(&elsewhere, &format!("replay ../{file} --kernel ../wrong.so")).status.code(), Some(4));
 }
 
 #[test]

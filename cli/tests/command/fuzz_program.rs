@@ -226,6 +226,9 @@ fn repro_files_that_lie() {
     assert!(changed("/delays", Value::Null).contains("is no repro file"));
     assert!(changed("/program/text", json!("cores 0")).contains("tenths.tile: "));
     assert!(changed("/schema", json!("ubtile.sim.v1")).contains("has the schema 'ubtile.sim.v1'"));
+    assert!(changed("/soc", json!("Ascend911")).starts_with("error: bad.repro.json: "));
+    assert!(changed("/soc", json!("none.toml")).starts_with("error: bad.repro.json: none.toml"));
+    assert!(!fails(at, "replay bad.repro.json --soc Ascend911", 2).contains("bad.repro.json"));
     fs::write(at.join("right.repro.json"), repro.to_string()).unwrap();
     assert!(fails(at, "replay right.repro.json --kernel none.so", 2).contains("--kernel is for failures of operators"));
 }

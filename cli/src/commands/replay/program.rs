@@ -30,8 +30,10 @@ pub(in crate::commands) struct ReplayProgram {
 /// Runs the case of a file.
 pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result<(), Error> {
     let wrong = |problem: String| Error::file(&args.file, problem);
-    let name = args.soc.as_deref().unwrap_or(&repro.soc);
-    let product = soc(name)?;
+    let product = match &args.soc {
+        Some(name) => soc(name)?,
+        None => soc(&repro.soc).map_err(|e| wrong(e.to_string()))?,
+    };
     let tested = match &args.program {
         Some(file) => {
             let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;

@@ -31,8 +31,26 @@ use args::{Cli, Command};
 use error::Error;
 
 fn main() -> ExitCode {
-    let cli = Cli::from_arg_matches(&args::command().get_matches()).unwrap_or_else(|error| error.exit());
-    let result = match cli.command {
+    let parsed = args::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let result = match parsed {
+        Ok(cli) => run(cli),
+        // Help and the version, where they were asked for, are printed as any result is.
+        Err(text) if !text.use_stderr() => output::written(text.print()),
+        Err(error) => error.exit(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Does what the command line says.
+fn run(cli: Cli) -> Result<(), Error> {
+    match cli.command {
         None => commands::tour::run(cli.output.as_deref(), cli.format),
         Some(_) if cli.output.is_some() => Err(Error::Usage("--output DIR stands behind the command".into())),
         Some(Command::Ops) => commands::ops::run(cli.format),
@@ -66,15 +84,7 @@ fn main() -> ExitCode {
         Some(Command::Replay(args)) => commands::replay::run(&args, cli.format),
         Some(Command::Schema { name }) => commands::schema::run(name.as_deref(), cli.format),
         Some(Command::Manual { folder }) => commands::manual::run(&folder),
-        Some(Command::Completions { shell }) => commands::manual::completions(shell),
+        Some(Command::Completions { shell }) => commands::manual::completions(shell, cli.format),
         Some(Command::KernelWorker { library }) => fuzzing::serve(&library),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "error: {error}");
-            ExitCode::from(error.exit_code())
-        }
     }
 }

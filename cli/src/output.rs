@@ -81,10 +81,14 @@ pub(crate) fn print_all<R: Report>(format: Format, reports: &[R], comparison: &s
     }
 }
 
-/// Writes to stdout. A reader that has seen enough is no failure.
+/// Writes to stdout.
 fn show(text: &str) -> Result<(), Error> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    written(io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// What came of writing to stdout, once nothing is left to be written. A reader that has seen enough is no failure.
+pub(crate) fn written(result: io::Result<()>) -> Result<(), Error> {
+    match result.and_then(|()| io::stdout().flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::Unusable(format!("stdout cannot be written: {e}"))),
         _ => Ok(()),
     }

@@ -65,8 +65,17 @@ impl Known {
                 Error::Usage(format!("--{option} {name}: the inputs of {operator} are {}", names.join(", ")))
             })
         };
-        for name in dtypes.iter().filter_map(|d| d.name.as_deref()) {
-            find("dtype", name)?;
+        for (i, of) in dtypes.iter().enumerate() {
+            let name = of.name.as_deref();
+            let tensor = name.map(|name| find("dtype", name)).transpose()?;
+            if dtypes.iter().take(i).any(|before| before.name == of.name) {
+                let what = name.unwrap_or("of all inputs");
+                return Err(Error::Usage(format!("--dtype {what} is given twice")));
+            }
+            // The others' shapes follow from the rest; without one of its own it is no part of the problem.
+            if tensor == Some(Tensor::SelfTensor) && !shapes.iter().any(|shape| Some(shape.name.as_str()) == name) {
+                return Err(Error::Usage("--dtype self: without --shape self=DIMS there is no self".into()));
+            }
         }
         let mut tensors: Vec<(Tensor, TensorDesc)> = Vec::new();
         for Named { name, value } in shapes {
@@ -102,12 +111,12 @@ impl Known {
     }
 }
 
-/// The last `--dtype` of that name, else the last without a name, else the default.
+/// The `--dtype` of that name, else the one without a name, else the default.
 fn dtype_of(tensor: Tensor, dtypes: &[DtypeOf]) -> Dtype {
-    let last = |name: Option<&str>| dtypes.iter().rev().find(|d| d.name.as_deref() == name).map(|d| d.dtype);
-    last(Some(tensor.name())).unwrap_or_else(|| match tensor {
+    let said = |name: Option<&str>| dtypes.iter().find(|d| d.name.as_deref() == name).map(|d| d.dtype);
+    said(Some(tensor.name())).unwrap_or_else(|| match tensor {
         Tensor::Indices => Dtype::I64,
-        _ => last(None).unwrap_or(Dtype::F32),
+        _ => said(None).unwrap_or(Dtype::F32),
     })
 }
 

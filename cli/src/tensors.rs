@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use tempfile::NamedTempFile;
 use ubtile_tiling::{Dtype, TensorDesc};
 
 pub(crate) use buffer::Buffer;
@@ -133,12 +132,11 @@ pub(crate) struct Stored<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// A file to write: a temporary one in the same folder, which takes its name when it is complete.
+/// A file to write. It has its name when it is complete.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
     format: Format,
-    file: NamedTempFile,
 }
 
 impl Output {
@@ -151,21 +149,19 @@ impl Output {
                 return Err(Error::tensor(path, name, format_args!("is {dtype}: store it in a {other} file")));
             }
         }
-        Ok(Self { path: path.into(), format, file: files::temporary(path)? })
+        files::check(path)?;
+        Ok(Self { path: path.into(), format })
     }
 
     /// Writes the tensors and gives the file its name. On failure nothing is left behind.
     pub(crate) fn save(self, tensors: &[Stored<'_>]) -> Result<(), Error> {
-        let Self { path, format, mut file } = self;
-        let failed = |e: std::io::Error| Error::file(&path, format_args!("cannot be written: {e}"));
-        let mut writer = BufWriter::new(file.as_file_mut());
-        match format {
-            Format::Npz => npz::write(&mut writer, tensors),
-            Format::Safetensors => safetensors::write(&mut writer, tensors),
-        }
-        .and_then(|()| writer.flush())
-        .map_err(failed)?;
-        drop(writer);
-        files::keep(file, &path)
+        files::write(&self.path, |file| {
+            let mut writer = BufWriter::new(file);
+            match self.format {
+                Format::Npz => npz::write(&mut writer, tensors),
+                Format::Safetensors => safetensors::write(&mut writer, tensors),
+            }
+            .and_then(|()| writer.flush())
+        })
     }
 }

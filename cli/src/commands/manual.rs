@@ -10,7 +10,7 @@ use ubtile_sim::report::Folder;
 
 use crate::args;
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Format};
 
 /// Writes a page for each command.
 pub(crate) fn run(folder: &Path) -> Result<(), Error> {
@@ -32,7 +32,10 @@ fn pages(command: &Command, files: &Folder) -> Result<(), Error> {
 }
 
 /// Prints what a shell needs.
-pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
+pub(crate) fn completions(shell: Shell, format: Format) -> Result<(), Error> {
+    if matches!(format, Format::Json) {
+        return Err(Error::Usage("--format json: completions are a script, which no shell takes as JSON".into()));
+    }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "ubtile", &mut script);
     output::raw(&String::from_utf8_lossy(&script))

@@ -145,7 +145,8 @@ impl Report for Run {
             "{operator}: tiling for {target}, block dim {block_dim}, level {level}, threads {threads}, workspace {workspace_bytes} bytes\n"
         );
         if let Some(Times { calls, min, median, max }) = &self.time_ms {
-            text += &format!("time of {calls} calls: min {min:.3} ms, median {median:.3} ms, max {max:.3} ms\n");
+            let calls = if *calls == 1 { "1 call".into() } else { format!("{calls} calls") };
+            text += &format!("time of {calls}: min {min:.3} ms, median {median:.3} ms, max {max:.3} ms\n");
         }
         if let Some(out) = &self.out {
             text += &format!("written to {out}:\n\n{}", TensorReport::table(&self.outputs));

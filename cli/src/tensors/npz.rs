@@ -13,6 +13,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::buffer::Buffer;
 use super::{Stored, npy};
 use crate::error::Error;
+use crate::files;
 
 /// An open archive. Only the arrays that are asked for are looked at.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Npz {
 
 impl Npz {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|e| Error::file(path, e))?;
+        let file = files::open(path)?;
         let archive = ZipArchive::new(BufReader::new(file));
         let archive = archive.map_err(|e| Error::file(path, format_args!("is not a whole .npz file ({e})")))?;
         Ok(Self { path: path.into(), archive })

@@ -1,7 +1,6 @@
 //! `.safetensors`: a JSON header and the tensors' bytes behind it, mapped into memory.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use ubtile_tiling::{Dtype, TensorDesc};
 
 use super::{Buffer, Bytes, Stored};
 use crate::error::Error;
+use crate::files;
 
 const DTYPES: [(Dtype, Name); 10] = [
     (Dtype::F16, Name::F16),
@@ -46,7 +46,7 @@ pub(super) struct Mapped {
 
 impl Mapped {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|e| Error::file(path, e))?;
+        let file = files::open(path)?;
         // SAFETY: the mapping is private and only read, as bytes. Should another process shorten the file meanwhile, this one
         // is stopped by a signal; it never reads memory that is not the file's.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::file(path, e))?;

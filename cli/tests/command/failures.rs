@@ -34,7 +34,10 @@ fn files_that_are_not_there_or_not_tensors() {
     }
     refuses(at, &format!("{PAD} in.csv"), 2, "in.csv: a tensor file is named .npz or .safetensors");
     fs::create_dir(at.join("folder.npz")).unwrap();
-    assert!(fails(at, &format!("{PAD} folder.npz"), 3).starts_with("error: folder.npz: "));
+    fs::create_dir(at.join("folder.safetensors")).unwrap();
+    for name in ["folder.npz", "folder.safetensors"] {
+        refuses(at, &format!("{PAD} {name}"), 3, &format!("{name}: is a directory"));
+    }
     for name in ["empty.npz", "empty.safetensors"] {
         fs::write(at.join(name), "").unwrap();
         assert!(fails(at, &format!("{PAD} {name}"), 3).starts_with(&format!("error: {name}: is not a whole ")));
@@ -251,6 +254,36 @@ fn outputs_that_cannot_be_written() {
     }
 }
 
+/// Where a name is a link, what it leads to is written, and the link stays.
+#[cfg(unix)]
+#[test]
+fn results_are_written_through_links() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir(at.join("there")).unwrap();
+    fs::write(at.join("there/old.npz"), "the old result").unwrap();
+    // To a file that is there, over another link, and to one that is not.
+    symlink("there/old.npz", at.join("one.npz")).unwrap();
+    symlink("../one.npz", at.join("there/two.npz")).unwrap();
+    symlink(at.join("there/new.npz"), at.join("absolute.npz")).unwrap();
+    for (out, target) in [("there/two.npz", "there/old.npz"), ("absolute.npz", "there/new.npz")] {
+        ok(at, &format!("run replication-pad2d-backward --in in.npz --padding 1,2,1,2 --out {out}"));
+        assert_eq!(files::list(&at.join(target)), ["grad_input"]);
+    }
+    for link in ["one.npz", "there/two.npz", "absolute.npz"] {
+        assert!(fs::symlink_metadata(at.join(link)).unwrap().is_symlink(), "{link}");
+    }
+    symlink("b.npz", at.join("a.npz")).unwrap();
+    symlink("a.npz", at.join("b.npz")).unwrap();
+    let line = "a.npz: cannot be written: its symbolic links lead in a circle";
+    refuses(at, "run replication-pad2d-backward --in in.npz --padding 1,2,1,2 --out a.npz", 3, line);
+    // A link to nowhere is named by its own name.
+    symlink("no/out.npz", at.join("lost.npz")).unwrap();
+    let line = "lost.npz: cannot be written: No such file or directory (os error 2)";
+    refuses(at, "run replication-pad2d-backward --in in.npz --padding 1,2,1,2 --out lost.npz", 3, line);
+}
+
 /// The limit on the size of files stands for a full disk: the write fails in the middle.
 #[cfg(unix)]
 #[test]
@@ -309,6 +342,12 @@ fn usage_errors_name_the_option_and_what_is_allowed() {
     says(&format!("{PAD} in.npz --set ub=1"), &["--set ub", "local_bytes"]);
     says(&format!("{PAD} in.npz --format xml"), &["--format", "table, json"]);
     says("run replication-pad2d-backward --in in.npz --out out.npz --padding 1,x,1,1", &["--padding", "'x'", "commas"]);
+    says("completions bash --format json", &["--format json"]);
+    let pad = "plan replication-pad2d-backward --padding 1,1,1,1 --shape grad_output=1,8,8";
+    says(&format!("{pad} --dtype self=f32"), &["--dtype self", "--shape self"]);
+    says(&format!("{pad} --dtype grad_output=f32 --dtype grad_output=f32"), &["--dtype grad_output is given twice"]);
+    says(&format!("{pad} --dtype f32 --dtype f16"), &["--dtype of all inputs is given twice"]);
+    ok(at, &format!("{pad} --dtype f32 --dtype grad_output=f16 --dtype self=f16 --shape self=1,6,6"));
     says(
         "run grid-sampler-2d-backward --in in.npz --out out.npz --interpolation cubic",
         &["--interpolation", "bicubic"],
@@ -334,8 +373,11 @@ fn a_reader_that_leaves_is_no_failure() {
 #[test]
 fn a_full_stdout_is_a_failure() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let result = ubtile(Path::new("."), "ops").stdout(full).output().unwrap();
-    assert_eq!(result.status.code(), Some(3));
-    assert!(String::from_utf8(result.stderr).unwrap().starts_with("error: stdout cannot be written: "));
-    assert!(output(Path::new("."), "ops").status.success());
+    for args in ["ops", "completions bash", "--help", "run replication-pad2d-backward -h", "help plan", "--version"] {
+        let full = full.try_clone().unwrap();
+        let result = ubtile(Path::new("."), args).stdout(full).output().unwrap();
+        assert_eq!(result.status.code(), Some(3), "{args}");
+        assert!(String::from_utf8(result.stderr).unwrap().starts_with("error: stdout cannot be written: "), "{args}");
+        assert!(output(Path::new("."), args).status.success(), "{args}");
+    }
 }

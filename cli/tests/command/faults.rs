@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -52,12 +52,18 @@ fn wrong_program(folder: &Path) -> String {
     "wrong-sanitizer-1.repro.json".into()
 }
 
+/// Compiles a kernel to `NAME.so`.
+fn kernel(folder: &Path, name: &str, source: &str) {
+    let (library, file) = (format!("{name}.so"), format!("{name}.c"));
+    fs::write(folder.join(&file), source).unwrap();
+    let cc = Command::new("cc").current_dir(folder).args(["-shared", "-fPIC", "-o", &library, &file]).status();
+    assert!(cc.unwrap().success());
+}
+
 /// Compiles a kernel that always fails, `fails.so`.
 fn failing_kernel(folder: &Path) {
     let source = "#include <stdint.h>\nint32_t ubtile_kernel(const void *call) { (void)call; return 5; }\n";
-    fs::write(folder.join("fails.c"), source).unwrap();
-    let cc = Command::new("cc").current_dir(folder).args(["-shared", "-fPIC", "-o", "fails.so", "fails.c"]).status();
-    assert!(cc.unwrap().success());
+    kernel(folder, "fails", source);
 }
 
 /// Killed at any moment: there is the old result, or the new one.
@@ -83,6 +89,22 @@ fn a_kill_leaves_the_old_result_or_the_new_one() {
         assert!(killed > 0, "every run was faster than its kill");
     }
     assert_eq!(final_names(at), ["in.npz", "out.npz", "out.safetensors"]);
+}
+
+/// Only while it is written a result has a temporary file: what stops the computation leaves none.
+#[test]
+fn a_computation_that_is_stopped_leaves_no_temporary_file() {
+    let folder = folder();
+    let at = folder.path();
+    let mut command = ubtile(at, &format!("{} --time 1000000000", run("out.npz")));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // After a second it says what it is busy with.
+    let line =
+        BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok).find(|l| l.contains("computing"));
+    assert!(line.is_some(), "it computes");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(at.read_dir().unwrap().count(), 1, "in.npz alone");
 }
 
 /// Two processes that write the same name: one of them wins, whole.
@@ -257,20 +279,39 @@ fn broken_pipes() {
     assert!(is_whole(&at.join("out.npz")), "who reads the report is not who reads the result");
 }
 
-/// The process of a kernel ends with its parent, killed or not: its stdin does.
+/// The process of a kernel ends with its parent, killed or not: its stdin does. Also while a case is computed, for ever.
 #[test]
 fn a_kernels_process_does_not_outlive_its_parent() {
     let folder = tempdir().unwrap();
     let at = folder.path();
     failing_kernel(at);
-    for says in ["", "no case\n"] {
-        let mut worker =
-            ubtile(at, "kernel-worker fails.so").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        drop(worker.stdin.take().map(|mut stdin| stdin.write_all(says.as_bytes())));
+    // A repro file in one line has all that a case has.
+    assert_eq!(output(at, "fuzz im2col-backward --kernel fails.so").status.code(), Some(4));
+    let repro = fs::read_to_string(at.join("im2col-backward-error-1.repro.json")).unwrap();
+    let case = serde_json::from_str::<serde_json::Value>(&repro).unwrap().to_string() + "\n";
+    let spins = "#include <stdint.h>\n#include <stdio.h>\n\
+        int32_t ubtile_kernel(const void *call) { (void)call; fclose(fopen(\"spinning\", \"w\")); for (;;) {} }\n";
+    kernel(at, "spins", spins);
+    for (library, says) in [("fails.so", ""), ("fails.so", "no case\n"), ("spins.so", &case)] {
+        let mut worker = ubtile(at, &format!("kernel-worker {library}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdin = worker.stdin.take().unwrap();
+        stdin.write_all(says.as_bytes()).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
-        while worker.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < deadline, "the worker is still there");
-            thread::sleep(Duration::from_millis(10));
+        let wait = |until: &mut dyn FnMut() -> bool, what: &str| {
+            while !until() {
+                assert!(Instant::now() < deadline, "{what}");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        if library == "spins.so" {
+            wait(&mut || at.join("spinning").exists(), "the kernel is not called");
+            assert!(worker.try_wait().unwrap().is_none());
         }
+        drop(stdin);
+        wait(&mut || worker.try_wait().unwrap().is_some(), "the worker is still there");
     }
 }

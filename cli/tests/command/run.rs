@@ -223,5 +223,6 @@ fn timing() {
     assert_eq!((&report["level"], &report["threads"]), (&"scalar".into(), &2.into()));
     assert!(report["workspace_bytes"].is_u64() && report["out"].is_null());
     assert!(ok(folder.path(), args).contains("time of 4 calls: min "));
+    assert!(ok(folder.path(), &args.replace("--time 4", "--time 1")).contains("time of 1 call: min "));
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 }

@@ -46,7 +46,7 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Fails where [`write`] would, before there is anything to write.
+/// Fails where [`write()`] would, before there is anything to write.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     behind_links(path).and_then(|path| temporary(&path)).map(drop).map_err(|e| not_written(path, &e))
 }

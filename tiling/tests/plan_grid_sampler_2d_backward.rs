@@ -97,6 +97,40 @@ fn kept(plan: &Plan, route: Route) -> [usize; 4] {
     }
 }
 
+/// Of an image of 4096 pixels: up to how many points it is not staged.
+#[test]
+fn few_points_are_found_where_they_lie() {
+    let image = |dtype, output_mask, mode: GridSampler| GridSampler {
+        dtype,
+        n: 1,
+        c: 16,
+        hi: 64,
+        wi: 64,
+        ho: 1,
+        output_mask,
+        ..mode
+    };
+    let modes: Vec<_> = GridSampler::modes().collect();
+    let mode = |wanted| *modes.iter().find(|mode| mode.interpolation == wanted).unwrap();
+    let [bilinear, bicubic] = [Interpolation::Bilinear, Interpolation::Bicubic].map(mode);
+    let both = [true, true];
+    for (spec, cores, few) in [
+        (image(Dtype::F32, both, bilinear), 1, 64),
+        (image(Dtype::F32, both, bilinear), 2, 32),
+        (image(Dtype::F64, [false, true], bilinear), 1, 64),
+        (image(Dtype::F32, both, bicubic), 1, 16),
+        (image(Dtype::F16, [false, true], bilinear), 1, 16),
+    ] {
+        let workspace = |wo| planned(&GridSampler { wo, ..spec }, &TargetSpec::host(cores)).workspace_bytes();
+        assert!(workspace(few) == 0 && workspace(few + 1) > 0, "{spec:?}: {} {}", workspace(few), workspace(few + 1));
+    }
+    // As many images as cores: none waits for another core. Sums of halves are made apart anyway.
+    let images = GridSampler { n: 2, wo: 64, ..image(Dtype::F32, both, bilinear) };
+    assert_eq!(planned(&images, &TargetSpec::host(2)).workspace_bytes(), 0);
+    let halves = GridSampler { wo: 1, ..image(Dtype::F16, both, bilinear) };
+    assert!(planned(&halves, &TargetSpec::host(1)).workspace_bytes() > 0);
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -232,7 +266,7 @@ proptest! {
 /// Which route is faster depends on sizes; on each side of every threshold.
 #[test]
 fn routes_by_size() {
-    let few = GridSampler { n: 1, c: 3, hi: 40, wi: 40, ho: 6, wo: 7, ..Default::default() };
+    let few = GridSampler { n: 1, c: 3, hi: 40, wi: 40, ho: 600, wo: 700, ..Default::default() };
     let route = |spec: GridSampler, cores| planned(&spec, &TargetSpec::host(cores)).route();
     assert_eq!(route(few, 1), Route::PointLanes);
     // One pixel next to another is what they are for, and weights of two.

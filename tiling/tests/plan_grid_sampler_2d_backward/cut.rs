@@ -60,7 +60,9 @@ proptest! {
         (n, c, cores) in (1..40usize, prop_oneof![1..6usize, 62..67usize, Just(130)], 1..20usize),
         (wi, adds) in (prop_oneof![2..100usize, 1000..20_000usize], any::<bool>()),
     ) {
-        let size = GridSampler { n, c, hi: 200, wi, ho: 20, wo: 20, output_mask: [adds, true], ..Default::default() };
+        // Not so few points that no image is staged for them.
+        let (ho, wo) = (250, 251);
+        let size = GridSampler { n, c, hi: 200, wi, ho, wo, output_mask: [adds, true], ..Default::default() };
         let plan = planned(&size, &TargetSpec::host(cores));
         let left = n % cores;
         let pays = n > cores && left > 0 && n / cores < 4;
@@ -70,7 +72,7 @@ proptest! {
             prop_assert_eq!(plan.whole_images(), 0);
             return Ok(());
         }
-        let elements = 400 * (c + 4) + 2 * 200 * wi * c;
+        let elements = ho * wo * (c + 4) + 2 * 200 * wi * c;
         let cuts = pays && 2 * left <= cores && elements >= (cores / left) << 17;
         prop_assert_eq!(plan.whole_images(), if cuts { n - left } else { 0 });
         if !cuts {
@@ -85,7 +87,7 @@ proptest! {
             match plan.work(0, share) {
                 Work::Images { images } => prop_assert_eq!(images, whole),
                 Work::PointLanes { images, channels, points } => {
-                    prop_assert_eq!((images, channels, points), (whole, 0..c, 0..400));
+                    prop_assert_eq!((images, channels, points), (whole, 0..c, 0..ho * wo));
                 }
                 work => panic!("{work:?}"),
             }
@@ -103,7 +105,7 @@ proptest! {
                 }
                 Work::Channels { image: cut, channels, points } => {
                     prop_assert_eq!(cut, image);
-                    prop_assert!(c > 24 && adds && !channels.is_empty() && points.end <= 400);
+                    prop_assert!(c > 24 && adds && !channels.is_empty() && points.end <= ho * wo);
                     prop_assert!(channels.start % 8 == 0 && (channels.end % 8 == 0 || channels.end == c));
                 }
                 work => panic!("{work:?}"),

@@ -64,7 +64,7 @@ impl Plan {
         let p = &self.problem;
         let far = |tensor| {
             let ([.., step], reads) = match tensor {
-                Tensor::Input => (p.input_strides, self.reads_input()),
+                Tensor::Input => (p.input_strides, self.reads_input() && !self.has_few_points()),
                 _ => (p.grad_output_strides, true),
             };
             // Asked first, as the smallest calls take twice the time to describe a tensor.

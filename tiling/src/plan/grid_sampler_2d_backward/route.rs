@@ -184,8 +184,25 @@ impl Plan {
     /// Takes a route, and says whether the limit lets it: in place, as a plan is too large to be tried on copies.
     pub(super) fn fits_limit(&mut self, route: Route, shares: usize, cut: usize) -> bool {
         (self.route, self.common.block_dim, self.cut) = (route, shares, cut);
-        let limit = self.common.options.workspace_limit.unwrap_or(usize::MAX);
+        let limit = if self.has_few_points() { 0 } else { self.common.options.workspace_limit.unwrap_or(usize::MAX) };
         self.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
+    }
+
+    /// Whether there are so few points that to find the pixels of each where they lie takes less than to stage the image, which reads
+    /// and writes all of them. Not where sums are made apart, in a window of the image, anyway.
+    pub(super) fn has_few_points(&self) -> bool {
+        /// Pixels staged while a core of a host finds the four, or one, of a point.
+        const FOUR: usize = 64;
+        /// While it finds sixteen, or widens them.
+        const SIXTEEN: usize = 256;
+        let p = &self.problem;
+        if !VECTOR_ROUTES || !self.common.target.capabilities.caches || self.sums_apart() && p.want_input_grad {
+            return false;
+        }
+        let pixels = if self.sums_apart() || p.interpolation == Interpolation::Bicubic { SIXTEEN } else { FOUR };
+        // All cores stage an image, of which one finds the points.
+        let cores = ceil_div(self.common.target.cores, p.n);
+        self.points().saturating_mul(pixels).saturating_mul(cores) <= self.pixels()
     }
 
     /// The largest window that the limit leaves each share; all of an image where sums can be made in place.

@@ -64,7 +64,7 @@ const faint = () => {
 const nameless = () => {
   const wrong = [];
   for (const tag of ["header", "nav", "main", "footer", "h1"]) if (document.querySelectorAll(`body ${tag}`).length !== 1) wrong.push(`not one ${tag}`);
-  for (const table of document.querySelectorAll("table")) if (!table.caption?.textContent.trim()) wrong.push("a table without a caption");
+  for (const table of document.querySelectorAll("table")) if (!table.closest("figure")?.querySelector("figcaption")?.textContent.trim()) wrong.push("a table without a caption");
   for (const svg of document.querySelectorAll("svg")) if (svg.getAttribute("aria-hidden") !== "true" && !svg.querySelector("title")) wrong.push("an svg without a title");
   for (const link of document.querySelectorAll('a[href^="#"]')) if (!document.getElementById(link.getAttribute("href").slice(1))) wrong.push(`${link.href} leads nowhere`);
   const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
@@ -159,6 +159,8 @@ for (const name of readdirSync(folder).sort()) {
       assert.deepEqual(await page.evaluate(nameless), [], `${name}: names`);
       assert.deepEqual(await unnamed(page), [], `${name}: names for screen readers`);
       if (colorScheme === "light") seen = { numbers: count, stops: (await tabbing(page)).length, timeline: await timeline(page) };
+      const links = await page.locator('a:not([href^="#"])').evaluateAll(all => all.map(link => link.getAttribute("href")));
+      for (const link of links) assert.ok(existsSync(join(folder, name, link)), `${name}: ${link} leads nowhere`);
       assert.deepEqual(complaints, [], `${name}: console and network`);
       await context.close();
     }

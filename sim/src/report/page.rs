@@ -19,6 +19,7 @@ mod roofline;
 mod series;
 mod shell;
 mod simulation;
+mod ticks;
 mod timeline;
 mod tour;
 mod value;

@@ -33,6 +33,9 @@ pub struct Simulated {
     pub reason: Option<String>,
     /// What the plan needs of the caller.
     pub workspace_bytes: Option<usize>,
+    /// Of a failure that ran again: what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// What was varied, with its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vary: Option<(String, u64)>,
@@ -43,6 +46,33 @@ pub struct Simulated {
     pub task_us_over_seeds: Option<Spread>,
     /// What would help, the best first.
     pub changes: Vec<Advice>,
+}
+
+/// Whose program a run of that scheme is of, and what that leaves out, as a sentence; nothing where it is a program of a file.
+#[must_use]
+pub fn whose_program(scheme: &str) -> Option<&'static str> {
+    Some(match scheme {
+        "native" => "ubtile's own tiling and program, not the vendor's kernel.",
+        "vendor" => {
+            "The vendor's tiling, and its kernel as the published code goes about it; what its library runs before and after is left out."
+        }
+        _ => return None,
+    })
+}
+
+/// What was found to be wrong with the program, or with a kernel that computes the same problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Failure {
+    /// What kind of failure, as `fuzz` names it.
+    pub kind: String,
+    /// What is wrong.
+    pub message: String,
+    /// The line of the program and its instruction.
+    pub at: Option<String>,
+    /// The core.
+    pub core: Option<u32>,
+    /// Whether it is still wrong.
+    pub present: bool,
 }
 
 /// Changes that are shown of a run.
@@ -71,6 +101,7 @@ impl Simulated {
             supported: true,
             reason: None,
             workspace_bytes: None,
+            failure: None,
             vary: None,
             timing: None,
             task_us_over_seeds: None,

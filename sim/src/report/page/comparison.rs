@@ -7,7 +7,7 @@ use super::series::signed;
 use super::shell::Shell;
 use super::simulation::name;
 use super::value::{Document, Unit};
-use super::verdict::in_words;
+use super::verdict::in_short;
 
 /// The page of a comparison, of its JSON, of the reports of both results where they are any, and the command that makes it again.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn comparison(report: &Value, before: Option<&Value>, after: Option<&Value>,
     let before = before.map(|value| Document { id: "before", value });
     let after = after.map(|value| Document { id: "after", value });
     let both = before.as_ref().zip(after.as_ref());
-    let called = ["/before", "/after"].map(|at| name(report.string(at).unwrap_or("a result")));
+    let called = called(["/before", "/after"].map(|at| report.string(at).unwrap_or("a result")));
     let title = format!("{} and {}", called[0], called[1]);
     let sections = [
         Section::new("differences", "Differences", differences(&report)),
@@ -28,6 +28,19 @@ pub fn comparison(report: &Value, before: Option<&Value>, after: Option<&Value>,
     let verdict = verdict(&report, both);
     let documents = [Some(report), before, after].into_iter().flatten().collect();
     Shell { title: &title, verdict, sections: sections.into_iter().flatten().collect(), documents, command }.page()
+}
+
+/// Two results by the last of their paths that says something: `report.json` is its folder's. In full where both have the same.
+fn called([before, after]: [&str; 2]) -> [&str; 2] {
+    let short = |path| match path {
+        path if name(path) == "report.json" => {
+            let folder = path[..path.len() - "report.json".len()].trim_end_matches(['/', '\\']);
+            if folder.is_empty() { path } else { name(folder) }
+        }
+        path => name(path.trim_end_matches(['/', '\\'])),
+    };
+    let both = [short(before), short(after)];
+    if both[0] == both[1] || both.contains(&"") { [before, after] } else { both }
 }
 
 fn change(report: &Document<'_>, i: usize) -> Option<f64> {
@@ -58,8 +71,8 @@ fn verdict(report: &Document<'_>, both: Option<(&Document<'_>, &Document<'_>)>) 
     let bounds = both.map_or_else(String::new, |(a, b)| {
         let of = |document: &Document<'_>| document.string("/bound").map(str::to_owned).unwrap_or_default();
         match (of(a), of(b)) {
-            (a, b) if a == b => format!(" Both are bound by {}.", in_words(&a)),
-            (a, b) => format!(" The first is bound by {}, the second by {}.", in_words(&a), in_words(&b)),
+            (a, b) if a == b => format!(" Both are bound by {}.", in_short(&a)),
+            (a, b) => format!(" The first is bound by {}, the second by {}.", in_short(&a), in_short(&b)),
         }
     });
     Html::of(format!("{verdict}{}", paragraph(format_args!("{judged}{bounds}"))))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::html::{Cell, Html, details, escaped, paragraph, table};
-use super::value::{Document, Unit};
+use super::value::{Document, Unit, noun};
 
 /// A column for each core, with what its busiest pipe did in front of it.
 pub(super) fn balance(report: &Document<'_>, run: &Document<'_>) -> Html {
@@ -41,7 +41,11 @@ pub(super) fn balance(report: &Document<'_>, run: &Document<'_>) -> Html {
         Html::text(&name(&cores[slowest])),
         run.show(&format!("/cores/{slowest}/us"), Unit::Us)
     ));
-    let label = escaped(&format!("Time of {} cores, and busy time of their {pipe} pipe", cores.len()));
+    let label = escaped(&format!(
+        "Time of {} {}, and busy time of their {pipe} pipe",
+        cores.len(),
+        noun(cores.len(), "core", "cores")
+    ));
     let chart = format!(
         "<figure class=\"columns-chart\"><figcaption>Time of each core; in front of it, how long its {pipe} pipe was busy</figcaption>\n\
          <div class=\"plot\"><span class=\"top\">{}</span>\n\

@@ -22,6 +22,17 @@ impl Html {
         Self(format!("<code>{}</code>", escaped(text)))
     }
 
+    /// How many letters are seen of it, its tags left out.
+    fn letters(&self) -> usize {
+        let mut inside = false;
+        let seen = |letter: &char| {
+            let tag = inside || *letter == '<';
+            inside = tag && *letter != '>';
+            !tag
+        };
+        self.0.chars().filter(seen).count()
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -85,7 +96,12 @@ pub(super) enum Cell {
     Number(Html),
     /// A number with a bar whose length is a share of the cell.
     Bar(Html, f64, &'static str),
+    /// Words in the place of so many cells.
+    Instead(Html, usize),
 }
+
+/// Letters of a cell beyond which it is a sentence, whose column must not become a tower of words.
+const SENTENCE: usize = 40;
 
 impl Cell {
     pub(super) fn text(text: &str) -> Self {
@@ -96,7 +112,9 @@ impl Cell {
         let row = if head { " scope=\"row\"" } else { "" };
         let tag = if head { "th" } else { "td" };
         match self {
+            Self::Words(html) if html.letters() > SENTENCE => format!("<{tag}{row} class=\"long\">{html}</{tag}>"),
             Self::Words(html) => format!("<{tag}{row}>{html}</{tag}>"),
+            Self::Instead(html, cells) => format!("<{tag}{row} colspan=\"{cells}\">{html}</{tag}>"),
             Self::Number(html) => format!("<{tag}{row} class=\"number\">{html}</{tag}>"),
             Self::Bar(html, share, colour) => {
                 let percent = 100.0 * share.clamp(0.0, 1.0);
@@ -109,7 +127,8 @@ impl Cell {
     }
 }
 
-/// A table that scrolls by itself where the page is narrow; nothing where it has no rows. The first cell of each row names it.
+/// A table that scrolls by itself, below its caption, where the page is narrow; nothing where it has no rows. The first cell of each row
+/// names it.
 pub(super) fn table(caption: &str, header: &[&str], rows: impl IntoIterator<Item = Vec<Cell>>) -> Html {
     let rows: Vec<Vec<Cell>> = rows.into_iter().collect();
     let Some(first) = rows.first() else { return Html::default() };
@@ -130,8 +149,9 @@ pub(super) fn table(caption: &str, header: &[&str], rows: impl IntoIterator<Item
     let label = escaped(caption);
     let width = if header.len() > 3 { "wide" } else { "slim" };
     Html(format!(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"{width}\"><caption>{label}</caption>\n\
-         <thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n"
+        "<figure><figcaption>{label}</figcaption>\n\
+         <div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"{width}\" aria-label=\"{label}\">\n\
+         <thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div></figure>\n"
     ))
 }
 

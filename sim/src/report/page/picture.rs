@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::html::escaped;
 use super::series::Line;
+use super::ticks::{share, ticks, ticks_and_ends};
 use super::timeline::{LANES, path, shares};
 use super::value::{Document, Unit};
 use crate::report::Recorded;
@@ -77,8 +78,11 @@ pub fn pipes_picture(report: &Value, recorded: &Recorded) -> Option<String> {
 pub fn series_picture(reports: &Value) -> Option<String> {
     let line = Line::of(reports)?;
     let title = format!("{}: time by {}", line.program, line.varied);
+    let grid =
+        |tick: f64| format!("<path class=\"line\" d=\"M0 {:.1}H{WIDTH}\"/>", 400.0 * (1.0 - share(&line.y, tick)));
+    let grid: String = ticks(&line.y).into_iter().map(grid).collect();
     let mut drawing = format!(
-        "<g transform=\"translate({LEFT} 50) scale(1 0.75)\"><path class=\"line\" d=\"M0 0V400H{WIDTH}\"/><path class=\"series\" d=\"{}\"/></g>\n",
+        "<g transform=\"translate({LEFT} 50) scale(1 0.75)\">{grid}<path class=\"series\" d=\"{}\"/></g>\n",
         line.path
     );
     let mut x = LEFT;
@@ -89,11 +93,14 @@ pub fn series_picture(reports: &Value) -> Option<String> {
         drawing += &format!("<text class=\"word\" x=\"{x}\" y=\"382\">\u{25cf} {}</text></g>\n", escaped(bound));
         x += 110;
     }
-    let [left, right] = [line.x.start, line.x.end].map(|value| Unit::Count.text(value));
-    drawing += &format!(
-        "<text x=\"20\" y=\"62\">{}</text><text x=\"{LEFT}\" y=\"366\">{left}</text><text x=\"{}\" y=\"366\" text-anchor=\"end\">{right}</text>\n",
-        Unit::Us.text(line.most),
-        LEFT + WIDTH
-    );
+    for tick in ticks(&line.y) {
+        let y = 350.0 - 300.0 * share(&line.y, tick);
+        drawing += &format!("<text x=\"20\" y=\"{:.1}\">{}</text>", y + 4.0, Unit::Us.text(tick));
+    }
+    for (tick, share) in ticks_and_ends(&line.x) {
+        let x = f64::from(LEFT) + f64::from(WIDTH) * share;
+        drawing += &format!("<text x=\"{x:.1}\" y=\"366\" text-anchor=\"middle\">{}</text>", Unit::Count.text(tick));
+    }
+    drawing.push('\n');
     Some(picture(&title, 310, &drawing))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::html::{Cell, Html, Section, paragraph, table};
 use super::plan;
 use super::shell::Shell;
-use super::value::{Document, Unit};
+use super::value::{Document, Unit, noun};
 
 /// The page of plans, of their JSON: one object, or an array of them. And the command that makes it again.
 #[must_use]
@@ -28,8 +28,12 @@ pub fn plans(report: &Value, command: &str) -> String {
 fn several(all: &[Value]) -> Html {
     let supported = all.iter().filter(|plan| plan["supported"] == true).count();
     let vendor = all.iter().filter(|plan| plan["scheme"] == "vendor").count();
-    let text =
-        format!("{supported} of {} product lines take the problem; {vendor} have a tiling of the vendor's.", all.len());
+    let text = format!(
+        "{supported} of {} product lines {} the problem; {vendor} {} a tiling of the vendor's.",
+        all.len(),
+        noun(supported, "takes", "take"),
+        noun(vendor, "has", "have")
+    );
     Html::of(format!("<p class=\"verdict\">{text}</p>\n"))
 }
 

@@ -1,7 +1,7 @@
 //! The roofline as it is usually drawn: arithmetic over time by arithmetic over bytes, both by powers of ten.
 
 use super::html::{Html, escaped};
-use super::value::{Document, grouped};
+use super::value::{Document, digits, grouped};
 
 /// The chart's inside.
 const WIDTH: f64 = 1000.0;
@@ -93,8 +93,8 @@ pub(super) fn chart(report: &Document<'_>, run: &Document<'_>) -> Html {
     };
     let said = format!(
         "This run does {} arithmetic lanes for each byte that its cores ask for, {} billion a second of at most {}",
-        grouped(per_byte, 3),
-        grouped(reached, 1),
+        grouped(per_byte, digits(per_byte).max(3)),
+        grouped(reached, digits(reached)),
         grouped(peak, 0)
     );
     let said = escaped(&said);

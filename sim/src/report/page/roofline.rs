@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::html::{Cell, Html, paragraph, table};
 use super::roof_chart;
 use super::value::{Document, Unit};
-use super::verdict::in_words;
+use super::verdict::{in_short, in_words};
 
 /// A bar for each resource, as long as the share of the run that the resource needs at least.
 pub(super) fn roofline(report: &Document<'_>, run: &Document<'_>) -> Html {
@@ -38,7 +38,7 @@ pub(super) fn roofline(report: &Document<'_>, run: &Document<'_>) -> Html {
     let text = paragraph(format_args!(
         "Were nothing in its way, the busiest resource alone would decide: {} would take {}. What is missing to 100\u{a0}% is time in which \
          it waits: for latencies, for flags, for other pipes, for the slowest core.",
-        in_words(by.unwrap_or("")),
+        in_short(by.unwrap_or("")),
         report.show("/roofline/us", Unit::Us)
     ));
     let chart = roof_chart::chart(report, run);

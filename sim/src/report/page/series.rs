@@ -9,6 +9,7 @@ use super::products;
 use super::roofline::colour;
 use super::shell::Shell;
 use super::simulation::name;
+use super::ticks::{ceiling, share, ticks, ticks_and_ends};
 use super::value::{Document, Unit};
 
 /// Runs that are shown; of more, as many that are evenly apart.
@@ -29,6 +30,8 @@ const SHARES: [(&str, &str, &str); 5] = [
 /// A run.
 #[derive(Clone, Copy)]
 struct Point<'a> {
+    /// Its place in the list of reports, some of which may have no time.
+    at: usize,
     value: f64,
     us: f64,
     report: &'a Value,
@@ -60,7 +63,7 @@ fn series(reports: &Value, command: &str) -> String {
         .collect();
     let kept = Value::Array(kept);
     let document = Document { id: "report", value: &kept };
-    let points: Vec<Point<'_>> = document.list("").iter().filter_map(Point::new).collect();
+    let points: Vec<Point<'_>> = document.list("").iter().enumerate().filter_map(Point::new).collect();
     let varied = document.string("/0/vary/0").unwrap_or("value");
     let title = format!(
         "{} on {} by {varied}",
@@ -80,8 +83,8 @@ fn series(reports: &Value, command: &str) -> String {
 }
 
 impl<'a> Point<'a> {
-    fn new(report: &'a Value) -> Option<Self> {
-        Some(Self { value: report.pointer("/vary/1")?.as_f64()?, us: report["task_us"].as_f64()?, report })
+    fn new((at, report): (usize, &'a Value)) -> Option<Self> {
+        Some(Self { at, value: report.pointer("/vary/1")?.as_f64()?, us: report["task_us"].as_f64()?, report })
     }
 
     fn bound(&self) -> &'a str {
@@ -100,13 +103,23 @@ fn verdict(varied: &str, document: &Document<'_>, points: &[Point<'_>], thinned:
     let Some([best, worst]) = extremes(points) else { return paragraph("There are no runs with a time.") };
     let varied = escaped(varied);
     let show = |i: usize, at: &str, unit| document.show(&format!("/{i}/{at}"), unit);
-    let first = format!(
-        "<p class=\"verdict\">Best with {varied} = {}: <strong>{}</strong>. Worst with {}: {}.</p>\n",
-        show(best, "vary/1", Unit::Count),
-        show(best, "task_us", Unit::Us),
-        show(worst, "vary/1", Unit::Count),
-        show(worst, "task_us", Unit::Us),
-    );
+    let (least, most) = (points[best].us, points[worst].us);
+    let [best, worst] = [best, worst].map(|i| points[i].at);
+    let time = show(best, "task_us", Unit::Us);
+    let value = show(best, "vary/1", Unit::Count);
+    let first = match points.len() {
+        1 => format!("With {varied} = {value}: <strong>{time}</strong>."),
+        _ if least == most => format!("Every {varied} takes <strong>{time}</strong>."),
+        _ => format!(
+            "Best with {varied} = {value}: <strong>{time}</strong>. Worst with {}: {}.",
+            show(worst, "vary/1", Unit::Count),
+            show(worst, "task_us", Unit::Us),
+        ),
+    };
+    let first = format!("<p class=\"verdict\">{first}</p>\n");
+    if points.len() == 1 {
+        return Html::of(first);
+    }
     let count = steps(points).count();
     let steps = match count {
         0 => "No step changes the time by a tenth.".to_owned(),
@@ -124,9 +137,10 @@ fn steps<'a>(points: &'a [Point<'a>]) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-fn range(numbers: impl Iterator<Item = f64> + Clone) -> Range<f64> {
+/// The range of some numbers that are not all the same.
+fn range(numbers: impl Iterator<Item = f64> + Clone) -> Option<Range<f64>> {
     let (from, to) = (numbers.clone().fold(f64::INFINITY, f64::min), numbers.fold(f64::NEG_INFINITY, f64::max));
-    if to > from { from..to } else { from..from + 1.0 }
+    (to > from).then_some(from..to)
 }
 
 /// The line of the time, and its dots by what bounds the runs, in a drawing of 1000 by 400.
@@ -134,27 +148,26 @@ pub(super) struct Line<'a> {
     pub(super) program: &'a str,
     pub(super) varied: &'a str,
     pub(super) x: Range<f64>,
-    /// Microseconds at the top.
-    pub(super) most: f64,
+    /// Microseconds, from 0 to the top.
+    pub(super) y: Range<f64>,
     pub(super) path: String,
     /// Of each bound: its name, the class of its colour, and the dots.
     pub(super) dots: Vec<(&'a str, &'static str, String)>,
 }
 
 impl<'a> Line<'a> {
-    /// Of the JSON array of runs; nothing where none was varied.
+    /// Of the JSON array of runs; nothing where none was varied, or to one value alone.
     pub(super) fn of(reports: &'a Value) -> Option<Self> {
-        let points: Vec<Point<'a>> = reports.as_array()?.iter().filter_map(Point::new).collect();
+        let points: Vec<Point<'a>> = reports.as_array()?.iter().enumerate().filter_map(Point::new).collect();
         let first = reports.get(0)?;
         Self::through(first["program"].as_str()?, first.pointer("/vary/0")?.as_str()?, &points)
     }
 
     fn through(program: &'a str, varied: &'a str, points: &[Point<'a>]) -> Option<Self> {
         let [_, worst] = extremes(points)?;
-        let most = points[worst].us * 1.05;
-        let x = range(points.iter().map(|point| point.value));
-        let at =
-            |point: &Point<'_>| (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - point.us / most));
+        let y = 0.0..ceiling(points[worst].us);
+        let x = range(points.iter().map(|point| point.value))?;
+        let at = |point: &Point<'_>| (1000.0 * share(&x, point.value), 400.0 * (1.0 - share(&y, point.us)));
         let path = points.iter().enumerate().map(|(i, point)| corner(i, at(point))).collect();
         let mut bounds: Vec<&str> = points.iter().map(Point::bound).collect();
         bounds.sort_unstable();
@@ -164,13 +177,13 @@ impl<'a> Line<'a> {
             (bound, colour(bound), of.map(at).map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect())
         };
         let dots = bounds.into_iter().map(dots).collect();
-        Some(Self { program: name(program), varied, x, most, path, dots })
+        Some(Self { program: name(program), varied, x, y, path, dots })
     }
 }
 
 /// The chart of the time, with a colour for each bound.
 fn time(varied: &str, points: &[Point<'_>]) -> Html {
-    let Some(Line { x, most, path, dots, .. }) = Line::through("", varied, points) else { return Html::default() };
+    let Some(Line { x, y, path, dots, .. }) = Line::through("", varied, points) else { return Html::default() };
     let drawn: String =
         dots.iter().map(|(_, colour, dots)| format!("<path class=\"dots {colour}\" d=\"{dots}\"/>")).collect();
     let said = format!("Time by {varied}, from {} to {}", Unit::Count.text(x.start), Unit::Count.text(x.end));
@@ -178,7 +191,7 @@ fn time(varied: &str, points: &[Point<'_>]) -> Html {
         &format!("Time by {varied}; the colour is what bounds the run"),
         &said,
         &format!("<path class=\"series\" d=\"{path}\"/>{drawn}"),
-        (&Unit::Us.text(most), "0"),
+        (&y, Unit::Us),
         &x,
         dots.iter().map(|(bound, colour, _)| (*bound, *colour)),
     )
@@ -191,14 +204,11 @@ fn corner(i: usize, (x, y): (f64, f64)) -> String {
 
 /// The chart of what pipes and memory do.
 fn shares(varied: &str, points: &[Point<'_>]) -> Html {
-    if points.is_empty() {
-        return Html::default();
-    }
-    let x = range(points.iter().map(|point| point.value));
+    let Some(x) = range(points.iter().map(|point| point.value)) else { return Html::default() };
     let line = |(_, pointer, colour): &(&str, &str, &str)| {
         let corner = |(i, point): (usize, &Point<'_>)| {
             let ratio = point.report.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0).min(1.0);
-            corner(i, (1000.0 * (point.value - x.start) / (x.end - x.start), 400.0 * (1.0 - ratio)))
+            corner(i, (1000.0 * share(&x, point.value), 400.0 * (1.0 - ratio)))
         };
         let line: String = points.iter().enumerate().map(corner).collect();
         format!("<path class=\"series {colour}\" d=\"{line}\"/>")
@@ -210,38 +220,44 @@ fn shares(varied: &str, points: &[Point<'_>]) -> Html {
         "How much of a core's time its pipes are busy, and how much of its bandwidth main memory gives",
         &said,
         &lines,
-        ("100 %", "0"),
+        (&(0.0..1.0), Unit::Percent),
         &x,
         legend,
     )
 }
 
-/// A chart with words at its corners and a legend.
+/// A chart with numbers at its sides and a legend.
 fn chart<'a>(
     caption: &str,
     said: &str,
     drawing: &str,
-    (top, bottom): (&str, &str),
+    (y, unit): (&Range<f64>, Unit),
     x: &Range<f64>,
     legend: impl Iterator<Item = (&'a str, &'static str)>,
 ) -> Html {
     let legend: String =
         legend.map(|(name, colour)| format!("<li class=\"{colour}\">{}</li>", escaped(name))).collect();
     let (caption, said) = (escaped(caption), escaped(said));
+    let label =
+        |side: &str, share: f64, text: &str| format!("<span style=\"{side}:{:.2}%\">{text}</span>", 100.0 * share);
+    let upwards: String =
+        ticks(y).into_iter().map(|tick| label("top", 1.0 - share(y, tick), &unit.text(tick))).collect();
+    let right = |(tick, share): (f64, f64)| label("left", share, &Unit::Count.text(tick));
+    let rightwards: String = ticks_and_ends(x).into_iter().map(right).collect();
+    let grid = |tick: f64| format!("<path class=\"grid\" d=\"M0 {:.1}H1000\"/>", 400.0 * (1.0 - share(y, tick)));
+    let grid: String = ticks(y).into_iter().map(grid).collect();
     Html::of(format!(
         "<figure><figcaption>{caption}</figcaption>\n<ul class=\"legend\">{legend}</ul>\n\
-         <div class=\"chart lines\" role=\"img\" aria-label=\"{said}\"><div class=\"y\"><span style=\"top:0\">{top}</span>\
-         <span style=\"top:100%\">{bottom}</span></div><div class=\"inside\">\
-         <svg viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{drawing}</svg></div>\
-         <div class=\"x\"><span style=\"left:0\">{}</span><span style=\"left:100%\">{}</span></div></div></figure>\n",
-        Unit::Count.text(x.start),
-        Unit::Count.text(x.end),
+         <div class=\"chart lines\" role=\"img\" aria-label=\"{said}\"><div class=\"y\">{upwards}</div>\
+         <div class=\"inside\">\
+         <svg viewBox=\"0 0 1000 400\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{grid}{drawing}</svg></div>\
+         <div class=\"x\">{rightwards}</div></div></figure>\n"
     ))
 }
 
 fn cliffs(document: &Document<'_>, points: &[Point<'_>]) -> Html {
     let row = |i: usize| {
-        let show = |i: usize, at: &str, unit| document.show(&format!("/{i}/{at}"), unit);
+        let show = |i: usize, at: &str, unit| document.show(&format!("/{}/{at}", points[i].at), unit);
         let (was, is) = (points[i - 1].bound(), points[i].bound());
         let bound = if was == is { was.to_owned() } else { format!("{was} \u{2192} {is}") };
         let change = 100.0 * (points[i].us / points[i - 1].us - 1.0);
@@ -276,8 +292,14 @@ pub(super) fn signed(percent: f64) -> String {
 }
 
 fn all_runs(varied: &str, document: &Document<'_>) -> Html {
+    let header = [varied, "task", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
     let row = |i: usize| {
         let show = |at: &str, unit| document.show(&format!("/{i}{at}"), unit);
+        if document.at(&format!("/{i}/task_us")).is_none() {
+            let why = document.string(&format!("/{i}/reason")).or_else(|| document.string(&format!("/{i}/route")));
+            let why = Cell::Instead(Html::text(why.unwrap_or("no time")), header.len() - 1);
+            return vec![Cell::Number(show("/vary/1", Unit::Count)), why];
+        }
         let mut cells = vec![
             Cell::Number(show("/vary/1", Unit::Count)),
             Cell::Number(show("/task_us", Unit::Us)),
@@ -287,6 +309,5 @@ fn all_runs(varied: &str, document: &Document<'_>) -> Html {
         cells.extend(SHARES.iter().map(|(_, at, _)| Cell::Number(show(at, Unit::Percent))));
         cells
     };
-    let header = [varied, "task", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
     table("All runs", &header, (0..document.list("").len()).map(row))
 }

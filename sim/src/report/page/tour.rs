@@ -29,7 +29,8 @@ pub fn tour(report: &Value, command: &str) -> String {
         operators.len(),
         paragraph(
             "Times on this machine are measured. Times on products are a model's, of ubtile's own tilings and programs, not of the vendor's \
-             kernels; the grade is that of the weakest number under a time."
+             kernels, and in brackets where the vendor has no AI Core kernel for the problem; the grade is that of the weakest number under a \
+             time."
         )
     ));
     let title = "Four backward operators on this machine and on every product";
@@ -50,12 +51,16 @@ fn host(document: &Document<'_>) -> Html {
         ]
     };
     let text = paragraph(format_args!(
-        "Computed with {} on {} threads.",
+        "Computed with {} on {}.",
         document.show_text("/level"),
-        document.show("/threads", Unit::Count)
+        document.count("/threads", "thread", "threads")
     ));
     let header = ["operator", "problem", "time", "rate", "inputs and outputs", "workspace", "against the reference"];
-    let rows = table("The fastest of several calls", &header, document.list("/operators").iter().enumerate().map(row));
+    let rows = table(
+        "The fastest of twenty calls, after a tenth of a second of untimed ones",
+        &header,
+        document.list("/operators").iter().enumerate().map(row),
+    );
     Html::of(format!("{text}{rows}"))
 }
 
@@ -69,11 +74,10 @@ fn matrix(document: &Document<'_>) -> Html {
         cells.extend((0..operators.len()).map(|i| {
             let at = |key: &str| format!("/operators/{i}/products/{k}/{key}");
             match document.string(&at("bound")) {
-                Some(bound) => Cell::Words(Html::of(format!(
-                    "{}<br><small>bound by {}</small>",
-                    document.show(&at("task_us"), Unit::Us),
-                    Html::text(bound)
-                ))),
+                Some(bound) => {
+                    let time = products::time(document, &format!("/operators/{i}/products/{k}"));
+                    Cell::Words(Html::of(format!("{time}<br><small>bound by {}</small>", Html::text(bound))))
+                }
                 None => Cell::Words(Html::of("<span class=\"none\">none</span>".into())),
             }
         }));
@@ -81,12 +85,13 @@ fn matrix(document: &Document<'_>) -> Html {
     };
     let mut header = vec!["product"];
     header.extend(operators.iter().map(|one| one["operator"].as_str().unwrap_or("")));
-    table("Times by product and operator", &header, names.iter().enumerate().map(row))
+    let caption = "Times by product and operator; in brackets where the vendor has no AI Core kernel";
+    table(caption, &header, names.iter().enumerate().map(row))
 }
 
 /// One operator on all products.
 fn operator(document: &Document<'_>, i: usize) -> Html {
-    let rows = products::rows(document, &format!("/operators/{i}/products"));
+    let rows = products::rows(document, &format!("/operators/{i}/products"), false);
     if rows.is_empty() {
         return rows;
     }

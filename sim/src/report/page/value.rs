@@ -52,8 +52,8 @@ impl Unit {
             Self::Plain => (1.0, 3, ""),
             Self::Percent => (100.0, 1, "%"),
             Self::Count => (1.0, 0, ""),
-            Self::Cycles => (1.0, 0, "cycles"),
-            Self::Gbps => (1.0, 1, "GB/s"),
+            Self::Cycles => (1.0, 0, if size == 1.0 { "cycle" } else { "cycles" }),
+            Self::Gbps => (1.0, digits(value), "GB/s"),
             Self::Bytes if size < 1e4 => (1.0, 0, if size == 1.0 { "byte" } else { "bytes" }),
             Self::Bytes if size < 1e6 => (1e-3, three(size * 1e-3), "kB"),
             Self::Bytes if size < 1e9 => (1e-6, three(size * 1e-6), "MB"),
@@ -67,6 +67,18 @@ impl Unit {
         let number = grouped(value * scale, digits);
         if unit.is_empty() { number } else { format!("{number}\u{a0}{unit}") }
     }
+}
+
+/// Digits behind the point with which a number has one, and two that say something.
+pub(super) fn digits(value: f64) -> usize {
+    let size = value.abs();
+    // Beyond nine, it is nothing.
+    if size < 1.0 && size > 1e-9 { (1.0 - size.log10().floor()) as usize } else { 1 }
+}
+
+/// The noun of a number.
+pub(super) fn noun(count: usize, one: &'static str, more: &'static str) -> &'static str {
+    if count == 1 { one } else { more }
 }
 
 /// A number in groups of three digits.
@@ -123,6 +135,12 @@ impl<'a> Document<'a> {
         })
     }
 
+    /// A number with its noun.
+    pub(super) fn count(&self, at: &str, one: &'static str, more: &'static str) -> Html {
+        let count = self.at(at).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+        Html::of(format!("{} {}", self.show(at, Unit::Count), noun(count, one, more)))
+    }
+
     /// A text, or that there is none.
     pub(super) fn show_text(&self, at: &str) -> Html {
         self.string(at).map_or_else(|| Html::of(NOTHING.to_owned()), Html::text)
@@ -150,6 +168,12 @@ mod tests {
         assert_eq!(text(Unit::Bytes, 12_345.0), "12.3 kB");
         assert_eq!(text(Unit::Bytes, 2.5e9), "2.50 GB");
         assert_eq!(text(Unit::Percent, 0.4567), "45.7 %");
+        assert_eq!(
+            [1234.56, 5.0, 0.5, 0.0412, 0.0]
+                .map(|rate| text(Unit::Gbps, rate))
+                .map(|text| text.replace('\u{202f}', "")),
+            ["1234.6 GB/s", "5.0 GB/s", "0.50 GB/s", "0.041 GB/s", "0.0 GB/s"]
+        );
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What came out of a run, in plain words.
 
+use serde_json::Value;
+
 use super::html::{Html, paragraph};
 use super::value::{Document, Unit};
+use crate::report::whose_program;
 
 /// What a bound is, for people who do not know its name.
 pub(super) fn in_words(bound: &str) -> &'static str {
@@ -18,13 +21,52 @@ pub(super) fn in_words(bound: &str) -> &'static str {
     }
 }
 
+/// The same without what it does, for the middle of a sentence.
+pub(super) fn in_short(bound: &str) -> &'static str {
+    let words = in_words(bound);
+    words.split_once(',').map_or(words, |(short, _)| short)
+}
+
+/// The resource that a change spares, as a bound is named; nothing where it is none of these alone.
+fn spared(change: &str) -> Option<&'static str> {
+    Some(match change {
+        "no_load_latency" | "bypass" => "mte2",
+        "no_store_latency" => "mte3",
+        "no_conflicts" | "no_overhead" => "vector",
+        "no_scalar" => "scalar",
+        "no_sync" => "sync",
+        "memory" => "hbm",
+        "l2" => "l2",
+        _ => return None,
+    })
+}
+
+/// The failure that ran again, where the run is of one.
+fn failure(report: &Document<'_>) -> Html {
+    let Some(kind) = report.string("/failure/kind") else { return Html::default() };
+    let message = report.string("/failure/message").unwrap_or("");
+    let what = match report.at("/failure/present").and_then(Value::as_bool) {
+        Some(false) => "This failure is not there any more",
+        _ => "A failure",
+    };
+    let at = report.string("/failure/at").filter(|at| !message.contains(at));
+    let at = at.map_or_else(String::new, |at| format!(" At {}.", Html::text(at)));
+    let core = report.at("/failure/core").map(|_| report.show("/failure/core", Unit::Count));
+    let core = core.map_or_else(String::new, |core| format!(" It is on core {core}."));
+    let (kind, message) = (Html::text(kind), Html::text(message));
+    Html::of(format!("<p class=\"verdict failure\">{what}: <strong>{kind}</strong>: {message}.{at}{core}</p>\n"))
+}
+
 /// A few sentences on top.
 pub(super) fn verdict(report: &Document<'_>) -> Html {
     let show = |at: &str, unit| report.show(at, unit);
+    let failure = failure(report);
     if report.at("/task_us").is_none() {
         let (route, reason) = (report.show_text("/route"), report.string("/reason").map(Html::text));
         let reason = reason.map_or_else(String::new, |reason| format!(" {reason}."));
-        return Html::of(format!("<p class=\"verdict\">There is no time: the route is {route}.{reason}</p>\n"));
+        return Html::of(format!(
+            "{failure}<p class=\"verdict\">There is no time: the route is {route}.{reason}</p>\n"
+        ));
     }
     let bound = report.string("/bound").unwrap_or("");
     let why = match bound {
@@ -43,11 +85,11 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
         _ => format!("It is bound by {}.", in_words(bound)),
     };
     let first = format!(
-        "<p class=\"verdict\">Takes <strong>{}</strong> on {} cores. {why}</p>\n",
+        "<p class=\"verdict\">Takes <strong>{}</strong> on {}. {why}</p>\n",
         show("/task_us", Unit::Us),
-        show("/cores_used", Unit::Count),
+        report.count("/cores_used", "core", "cores"),
     );
-    let by = in_words(report.string("/roofline/by").unwrap_or(""));
+    let by = in_short(report.string("/roofline/by").unwrap_or(""));
     let mut second = format!(
         "At full rate {by} would need {} for this work: the run reaches {} of that roofline.",
         show("/roofline/us", Unit::Us),
@@ -59,10 +101,20 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
             Html::text(what),
             show("/changes/0/saves", Unit::Percent)
         );
+        let spared = report.string("/changes/0/change").and_then(spared);
+        // Copies are what waits for memory.
+        let same = |spared: &str| spared == bound || bound.starts_with("mte") && matches!(spared, "l2" | "hbm");
+        if let Some(other) = spared.filter(|spared| !same(spared)) {
+            second += &format!(
+                " That spares {}, not {}: what is busy longest need not be what the others wait for.",
+                in_short(other),
+                in_short(bound)
+            );
+        }
     }
     let mut caution = String::new();
-    if report.string("/scheme") == Some("native") {
-        caution += "This is ubtile's own tiling and program, not the vendor's kernel. ";
+    if let Some(whose) = report.string("/scheme").and_then(whose_program) {
+        caution += &format!("{whose} ");
     }
     let guesses = report.list("/evidence").iter().filter(|one| one["grade"] == "guess").count();
     let all = report.list("/evidence").len();
@@ -72,5 +124,5 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
             "The time is a model's, from {all} numbers of the product; {guesses} of them are guesses (<a href=\"#evidence\">evidence</a>)."
         ),
     };
-    Html::of(format!("{first}{}{}", paragraph(second), paragraph(format_args!("<small>{caution}</small>"))))
+    Html::of(format!("{failure}{first}{}{}", paragraph(second), paragraph(format_args!("<small>{caution}</small>"))))
 }

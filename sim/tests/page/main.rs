@@ -1,5 +1,7 @@
 //! Pages of runs: complete in themselves, small, escaped, and every number that they show is one of the JSON that they contain.
 
+mod side_by_side;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::report::{
     Executed, Gathered, Lanes, Recorded, Recorder, Work, comparison, pipes_picture, plans, runs, series_picture,
-    shown_cores, simulation, tour,
+    shown_cores, simulation, tour, whose_program,
 };
 use ubtile_sim::text;
 
@@ -252,13 +254,36 @@ fn pictures_show_the_same_and_nothing_else() {
 }
 
 #[test]
-fn cliffs_are_found_and_long_series_stay_small() {
-    let page = runs(&some_runs(5), "");
-    assert!(page.contains("One step changes the time by a tenth or more."));
-    assert!(page.contains("data-at=\"/1/vary/1\">2\u{202f}048</data> to <data"), "the step is named");
-    let page = runs(&some_runs(2000), "");
-    check_alone(&page);
-    assert!(page.contains("Of 2000 runs, every 7th is shown."));
+fn a_page_says_whose_program_it_is_and_what_would_help() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let (mut report, recorded) = run(&example("add_tail.tile", &soc), &soc);
+    let page = |report: &Value| simulation(report, &recorded, None, "");
+    assert!(!page(&report).contains("tiling and program"));
+    for scheme in ["vendor", "native"] {
+        report["scheme"] = scheme.into();
+        assert!(page(&report).contains(whose_program(scheme).unwrap()), "{scheme}");
+    }
+    // The best change is of copies, which is what it is bound by; then of something else.
+    report["bound"] = "mte2".into();
+    assert!(!page(&report).contains("That spares"));
+    report["changes"][0]["change"] = "no_scalar".into();
+    assert!(page(&report).contains("That spares the scalar unit, not loads into the unified buffer:"));
+    report["roofline"]["by"] = "scalar".into();
+    assert!(page(&report).contains("the scalar unit would need"));
+    report["cores_used"] = 1.into();
+    assert!(page(&report).contains("data-at=\"/cores_used\">1</data> core. "));
+    // A failure stands above all.
+    assert!(!page(&report).contains("A failure"));
+    report["failure"] =
+        json!({"kind": "sanitizer", "message": "pipe_race: b < a", "at": "line 3", "core": 2, "present": true});
+    let failed = page(&report);
+    assert!(
+        failed.contains("A failure: <strong>sanitizer</strong>: pipe_race: b &lt; a. At line 3. It is on core <data")
+    );
+    assert!(failed.find("A failure") < failed.find("Takes <strong>"));
+    check_numbers(&failed);
+    report["failure"]["present"] = false.into();
+    assert!(page(&report).contains("This failure is not there any more: "));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) use document::attributes;
 pub(crate) use library::serve;
 pub(crate) use repro::{AnyRepro, Found, Repro};
 pub(crate) use shrink::smallest;
-pub(crate) use tile::{Pair, Tested, TileRepro, smallest_tile};
+pub(crate) use tile::{Pair, Tested, TileCase, TileRepro, smallest_tile};
 pub(crate) use worker::Worker;
 
 /// Whose kernels are tried.

@@ -7,6 +7,7 @@ use std::io::{Write as _, stderr};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use ubtile_sim::report::Failure;
 use ubtile_tiling::TensorSlot;
 
 use crate::args::ReplayArgs;
@@ -71,18 +72,38 @@ fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), E
         now,
         sim: opened::line(&simulated),
     };
-    let saved = if args.save.is_wanted() { opened::save(&simulated, &args.save) } else { Ok(()) };
+    let saved = match args.save.is_wanted() {
+        true => opened::save(&simulated, &args.save, failure(&report.was, report.now.as_ref(), None, None)),
+        false => Ok(()),
+    };
     output::print(format, &report)?;
-    end(report.operator, report.now, saved)
+    end(report.operator, &report.was, report.now.as_ref(), saved)
+}
+
+/// The failure as the page of it shows it.
+fn failure(was: &Finding, now: Option<&Finding>, at: Option<String>, core: Option<u32>) -> Failure {
+    let Finding { kind, message } = now.unwrap_or(was);
+    Failure { kind: kind.to_string(), message: message.clone(), at, core, present: now.is_some() }
+}
+
+/// What is wrong now, in one line that does not say again what was.
+fn now_line(was: &Finding, now: Option<&Finding>) -> String {
+    match now {
+        None => "nothing is wrong any more".into(),
+        Some(now) if now == was => "the same".into(),
+        Some(Finding { kind, message }) => format!("{kind}: {message}"),
+    }
 }
 
 /// How the command ends. What is wrong comes before what could not be saved.
-fn end(what: &str, now: Option<Finding>, saved: Result<(), Error>) -> Result<(), Error> {
+fn end(what: &str, was: &Finding, now: Option<&Finding>, saved: Result<(), Error>) -> Result<(), Error> {
     let Some(Finding { kind, message }) = now else { return saved };
     if let Err(error) = saved {
         // Nothing is left to do when stderr is closed.
         let _ = writeln!(stderr(), "warning: no page and no trace: {error}");
     }
+    // What was wrong has been printed.
+    let message = if now == Some(was) { "as it was when the file was written" } else { message };
     Err(Error::Check(format!("{what}: {kind}: {message}")))
 }
 
@@ -92,8 +113,7 @@ impl Report for Replay {
     fn text(&self) -> String {
         let Self { operator, kernel, tensors, was, now, sim } = self;
         let whose = kernel.as_deref().unwrap_or("this tool's kernels");
-        let now =
-            now.as_ref().map_or("nothing is wrong any more".into(), |now| format!("{}: {}", now.kind, now.message));
+        let now = now_line(was, now.as_ref());
         format!(
             "{operator}, {whose}\n\n{}\nsimulated by: {sim}\n\nwas: {}: {}\nnow: {now}\n",
             TensorReport::table(tensors),

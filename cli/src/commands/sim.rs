@@ -14,6 +14,7 @@ use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
+use ubtile_sim::report::Failure;
 use ubtile_tiling::TensorDesc;
 
 use crate::args::{Attributes, SaveArgs, SimArgs, SimOperatorArgs};
@@ -74,14 +75,19 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     job.compute(output, format, |global| lowered.fill(input, global))
 }
 
-/// Times a program, the text of a file, and writes what `--output` asks for.
-pub(crate) fn save_program((path, text): (&Path, &str), soc: &Soc, save: &SaveArgs) -> Result<(), Error> {
-    timing::save(path, text, soc, save)
+/// Times a program that failed, the text of a file, and writes what `--output` asks for.
+pub(crate) fn save_program(
+    (path, text): (&Path, &str),
+    soc: &Soc,
+    save: &SaveArgs,
+    failure: Failure,
+) -> Result<(), Error> {
+    timing::save(path, text, soc, save, failure)
 }
 
-/// Times an operator's program and writes what `--output` asks for.
-pub(crate) fn save_operator(attributes: &Attributes, args: &SimOperatorArgs) -> Result<(), Error> {
-    operator::save(attributes, args)
+/// Times the program of an operator whose kernel failed and writes what `--output` asks for.
+pub(crate) fn save_operator(attributes: &Attributes, args: &SimOperatorArgs, failure: Failure) -> Result<(), Error> {
+    operator::save(attributes, args, failure)
 }
 
 /// A program to run on tensors.

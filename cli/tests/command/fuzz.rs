@@ -89,6 +89,11 @@ fn the_examples_mistake_is_found_made_small_and_run_again() {
     assert_eq!(output(at, &format!("replay {file} --output page --soc Ascend310P3")).status.code(), Some(4));
     let page = fs::read_to_string(at.join("page/report.html")).unwrap();
     assert!(page.contains("im2col-backward") && page.contains("Ascend310P3"));
+    assert!(page.contains("A failure: <strong>mismatch</strong>: out: "), "{page}");
+    let saved = fs::read_to_string(at.join("page/report.json")).unwrap();
+    let saved: Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!((&saved["failure"]["message"], &saved["failure"]["core"]), (&again["now"]["message"], &Value::Null));
+    assert!(fs::read_to_string(at.join("page/report.txt")).unwrap().starts_with("A failure: mismatch: out: "));
     let simulated = again["sim"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
     assert_eq!(json(at, simulated)["schema"], "ubtile.sim.v1", "{simulated}");
 

@@ -106,6 +106,23 @@ fn a_race_is_found_and_run_again_and_opened() {
     assert!(page.contains("racy.tile") && page.contains("--trace-cores 1"));
     let saved: Value = serde_json::from_str(&fs::read_to_string(at.join("page/report.json")).unwrap()).unwrap();
     assert_eq!(saved["schema"], "ubtile.sim.v1");
+    // What is wrong stands on top, with its line and core.
+    let failure = &saved["failure"];
+    assert_eq!((&failure["kind"], &failure["message"]), (&json!("sanitizer"), &json!(message)));
+    assert_eq!((&failure["core"], &failure["present"]), (&json!(0), &json!(true)));
+    let line = failure["at"].as_str().unwrap();
+    assert!(line.starts_with("line ") && message.contains(line), "{line}: {message}");
+    let text = fs::read_to_string(at.join("page/report.txt")).unwrap();
+    assert!(text.starts_with(&format!("A failure: sanitizer: {message}\non core 0\n\nracy.tile on 8 cores")), "{text}");
+    assert!(
+        page.find("A failure: <strong>sanitizer</strong>: pipe_race: line")
+            .is_some_and(|i| i < page.find("<main").unwrap())
+    );
+    // The command itself says it once.
+    let again = output(at, &format!("replay {file}"));
+    let [text, error] = [again.stdout, again.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(text.contains(&format!("was: sanitizer: {message}\nnow: the same\n")), "{text}");
+    assert_eq!(error, "error: racy.tile: sanitizer: as it was when the file was written\n");
     let profile = fs::read_dir(at.join("page")).unwrap().map(|entry| entry.unwrap().path());
     let profile = profile.into_iter().find(|path| path.to_string_lossy().contains("OPPROF_racy_")).unwrap();
     assert!(profile.join("simulator/trace.json").is_file());
@@ -155,7 +172,8 @@ fn what_differs_from_another_program_is_found() {
     assert_eq!((report["failure"]["kind"].as_str(), words(&repro, "x")), (Some("differ"), vec!["80000000".to_owned()]));
     assert!(message.starts_with("z, and that of the program to compare with: "), "{message}");
     let file = report["repro"].as_str().unwrap();
-    assert!(fails_with(at, &format!("replay {file}")).contains("error: adds.tile: differ: z, and that of"));
+    let text = String::from_utf8(output(at, &format!("replay {file}")).stdout).unwrap();
+    assert!(text.contains("was: differ: z, and that of") && text.contains("now: the same"), "{text}");
     assert_eq!(json(at, &format!("replay {file} --program copies.tile"))["now"], Value::Null);
 }
 

@@ -1,6 +1,7 @@
 //! The page and the trace of a failure of an operator: its problem as `ubtile sim` simulates it.
 
 use clap::Parser;
+use ubtile_sim::report::Failure;
 use ubtile_tiling::Tensor;
 
 use crate::args::{Cli, Command, SaveArgs};
@@ -58,8 +59,8 @@ pub(super) fn line(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes what the command would have written with `--output`.
-pub(super) fn save(words: &[String], save: &SaveArgs) -> Result<(), Error> {
+/// Writes what the command would have written with `--output`, and the failure.
+pub(super) fn save(words: &[String], save: &SaveArgs, failure: Failure) -> Result<(), Error> {
     let unknown = |problem: String| Error::Unusable(format!("this case cannot be simulated: {problem}"));
     let cli = Cli::try_parse_from(words).map_err(|e| unknown(e.to_string()))?;
     let Some(Command::Sim { operator: Some(operator), .. }) = cli.command else {
@@ -67,7 +68,7 @@ pub(super) fn save(words: &[String], save: &SaveArgs) -> Result<(), Error> {
     };
     let (attributes, mut args) = operator.split();
     args.save = save.clone();
-    sim::save_operator(&attributes, &args)
+    sim::save_operator(&attributes, &args, failure)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::fs;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use ubtile_sim::sanitize::sanitize;
 
-use super::end;
+use super::{end, failure, now_line};
 use crate::args::ReplayArgs;
 use crate::commands::sim;
 use crate::error::Error;
-use crate::fuzzing::{Finding, Pair, Tested, TileRepro, quietly};
+use crate::fuzzing::{Finding, Kind, Pair, Tested, TileCase, TileRepro, quietly};
 use crate::output::{self, Format, Report};
 use crate::soc::soc;
 
@@ -58,11 +59,26 @@ pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result
         now,
     };
     let saved = match args.save.is_wanted() {
-        true => sim::save_program((&tested.file, &tested.text), &product, &args.save),
+        true => {
+            let (at, core) = report.now.as_ref().map_or((None, None), |now| place(now, &pair, &case));
+            let failure = failure(&report.was, report.now.as_ref(), at, core);
+            sim::save_program((&tested.file, &tested.text), &product, &args.save, failure)
+        }
         false => Ok(()),
     };
     output::print(format, &report)?;
-    end(&report.program, report.now, saved)
+    end(&report.program, &report.was, report.now.as_ref(), saved)
+}
+
+/// Line and core of what is wrong now: what the sanitizer names, or the first step that waits.
+fn place(now: &Finding, pair: &Pair, case: &TileCase) -> (Option<String>, Option<u32>) {
+    if now.kind == Kind::Sanitizer {
+        let findings = sanitize(&pair.program, Some(case.values.clone())).unwrap_or_default();
+        let first = findings.into_iter().find(|finding| !finding.kind.is_warning());
+        return first.map_or((None, None), |first| (first.at, first.core));
+    }
+    let waits = pair.instructions(case).into_iter().next().flatten();
+    (waits, case.delays.first().map(|delay| delay.core))
 }
 
 impl Report for ReplayProgram {
@@ -72,8 +88,7 @@ impl Report for ReplayProgram {
         let Self { program, against, soc, delays, was, now } = self;
         let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
         let delays: String = delays.iter().map(|delay| format!("waits: {delay}\n")).collect();
-        let now =
-            now.as_ref().map_or("nothing is wrong any more".into(), |now| format!("{}: {}", now.kind, now.message));
+        let now = now_line(was, now.as_ref());
         format!("{program}{against} on {soc}\n{delays}was: {}: {}\nnow: {now}\n", was.kind, was.message)
     }
 }

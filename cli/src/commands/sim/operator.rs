@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, Recorded, Simulated, simulation};
+use ubtile_sim::report::{Failure, Folder, Recorded, Simulated, simulation};
 use ubtile_sim::text;
 
 use super::refusals::Refusals;
@@ -26,7 +26,7 @@ use crate::settings::warn_of_idle;
 pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
     let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
     let place = &args.lowered.place;
-    let job = Job { attributes, known: &known, args };
+    let job = Job { attributes, known: &known, args, failure: None };
     let folder = saved::begin(args.save.folder.as_deref())?;
     let (points, text) = match (&args.vary, place.product) {
         (Some(_), Some(Products::All)) => {
@@ -57,10 +57,11 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
 }
 
 /// Times it once and writes what is asked for.
-pub(super) fn save(attributes: &Attributes, args: &SimOperatorArgs) -> Result<(), Error> {
+pub(super) fn save(attributes: &Attributes, args: &SimOperatorArgs, failure: Failure) -> Result<(), Error> {
     let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
     let folder = saved::begin(args.save.folder.as_deref())?;
-    Job { attributes, known: &known, args }.single(&args.lowered.place, folder.as_ref())?;
+    let job = Job { attributes, known: &known, args, failure: Some(failure) };
+    job.single(&args.lowered.place, folder.as_ref())?;
     saved::keep(folder)
 }
 
@@ -68,6 +69,8 @@ struct Job<'a> {
     attributes: &'a Attributes,
     known: &'a Known,
     args: &'a SimOperatorArgs,
+    /// What a kernel got wrong of the problem.
+    failure: Option<Failure>,
 }
 
 impl Job<'_> {
@@ -82,7 +85,7 @@ impl Job<'_> {
     /// What a run needs beside the program, and what its report says without a time.
     fn outline(&self, lowered: &Lowered) -> (Options, Simulated) {
         let options = Options { seed: self.args.seed, start: lowered.start, ..Options::default() };
-        (options, of_operator(self.name(), lowered))
+        (options, Simulated { failure: self.failure.clone(), ..of_operator(self.name(), lowered) })
     }
 
     fn failed(&self, program: &Program, error: &ClockError) -> Error {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ubtile_sim::clock::{Advice, PipeTime, Spread};
 use ubtile_sim::product::Grade;
-use ubtile_sim::report::Simulated;
+use ubtile_sim::report::{Failure, Simulated, whose_program};
 use ubtile_tiling::Route;
 
 use crate::lowered::{Lowered, NotMade};
@@ -40,17 +40,19 @@ impl Report for Simulated {
 
     fn text(&self) -> String {
         let Self { program, soc, .. } = self;
+        let failure = self.failure.as_ref().map_or_else(String::new, failure);
         let Some(t) = &self.timing else {
             let reason = self.reason.as_deref().unwrap_or_default();
             let route = self.route.map_or_else(String::new, |route| format!(", route {route}"));
-            return format!("{program} on {soc}: no time{route}. {reason}\n");
+            return format!("{failure}{program} on {soc}: no time{route}. {reason}\n");
         };
         let (cores, bound) = (t.cores_used, t.bound.name());
+        let noun = if cores == 1 { "core" } else { "cores" };
         let spread = self.task_us_over_seeds.map_or_else(String::new, |Spread { mean, min, max }| {
             format!(" (mean {mean:.2}, from {min:.2} to {max:.2} over 8 seeds)")
         });
         let mut text =
-            format!("{program} on {cores} cores of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
+            format!("{failure}{program} on {cores} {noun} of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
         if let Some(whose) = whose(self) {
             let _ = writeln!(text, "{whose}\n");
         }
@@ -117,6 +119,14 @@ impl Report for Simulated {
     }
 }
 
+/// The failure that ran again, in front of all else.
+fn failure(Failure { kind, message, at, core, present }: &Failure) -> String {
+    let what = if *present { "A failure" } else { "This failure is not there any more" };
+    let at = at.as_ref().filter(|at| !message.contains(*at)).map_or_else(String::new, |at| format!("\nat {at}"));
+    let core = core.map_or_else(String::new, |core| format!("\non core {core}"));
+    format!("{what}: {kind}: {message}{at}{core}\n\n")
+}
+
 /// Runs side by side, by what was varied.
 pub(super) fn by_value(name: &str, points: &[Simulated]) -> String {
     let row = |point: &Simulated| {
@@ -150,13 +160,7 @@ pub(super) fn by_product(operator: &str, points: &[Simulated]) -> String {
 
 /// Whose program a run is of.
 fn whose(of: &Simulated) -> Option<&'static str> {
-    Some(match of.scheme? {
-        "native" => "ubtile's own tiling and program, not the vendor's kernel.",
-        "vendor" => {
-            "The vendor's tiling, and its kernel as the published code goes about it; what its library runs before and after is left out."
-        }
-        _ => return None,
-    })
+    of.scheme.and_then(whose_program)
 }
 
 /// Why some runs did not happen, or are of what the product does not take.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use ubtile_sim::clock::{ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, Simulated};
+use ubtile_sim::report::{Failure, Folder, Simulated};
 
 use super::refusals::Refusals;
 use super::report::by_value;
@@ -72,9 +72,9 @@ pub(super) fn each<T>(
 }
 
 /// Times a program once and writes what is asked for.
-pub(super) fn save(path: &Path, text: &str, soc: &Soc, save: &SaveArgs) -> Result<(), Error> {
+pub(super) fn save(path: &Path, text: &str, soc: &Soc, save: &SaveArgs, failure: Failure) -> Result<(), Error> {
     let job = Job { path, text, soc, set: &[], seed: 0, save };
-    let report = job.single()?;
+    let report = Simulated { failure: Some(failure), ..job.single()? };
     let folder = saved::begin(save.folder.as_deref())?;
     folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
     saved::keep(folder)

@@ -19,6 +19,7 @@ mod progress;
 mod results;
 mod settings;
 mod soc;
+mod stopwatch;
 mod tensors;
 mod threads;
 

@@ -1,7 +1,5 @@
 //! `ubtile run OP`: compute on this machine.
 
-use std::time::{Duration, Instant};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::TensorSlot;
@@ -13,13 +11,9 @@ use crate::output::{self, Format, Report, TensorReport};
 use crate::planning;
 use crate::problem::{Known, problem};
 use crate::progress::Progress;
+use crate::stopwatch::{Times, time};
 use crate::tensors::{Buffer, Bytes, Input, Output, Stored};
 use crate::threads::Threads;
-
-/// Calls before the clock starts.
-const UNTIMED: usize = 2;
-/// How long they take at least: what a core that has idled needs to reach its pace.
-const SETTLING: Duration = Duration::from_millis(100);
 
 /// What was computed.
 #[derive(Serialize, JsonSchema)]
@@ -37,15 +31,6 @@ pub(super) struct Run {
     out: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     time_ms: Option<Times>,
-}
-
-/// Of the timed calls, in milliseconds.
-#[derive(Serialize, JsonSchema)]
-struct Times {
-    calls: usize,
-    min: f64,
-    median: f64,
-    max: f64,
 }
 
 /// Reads, computes, writes.
@@ -115,25 +100,6 @@ fn read<'a>(file: &mut Input, slots: impl Iterator<Item = &'a TensorSlot>) -> Re
 
 fn memory(bytes: usize) -> Result<Buffer, Error> {
     Buffer::zeroed(bytes).ok_or_else(|| Error::Unusable(format!("there is no memory for {bytes} bytes")))
-}
-
-/// Times calls after some that are not, so that memory and clocks have settled.
-fn time(calls: usize, mut call: impl FnMut() -> Result<(), Error>) -> Result<Times, Error> {
-    let (begin, mut untimed) = (Instant::now(), 0);
-    while untimed < UNTIMED || begin.elapsed() < SETTLING {
-        call()?;
-        untimed += 1;
-    }
-    let mut times = Vec::new();
-    for _ in 0..calls {
-        let start = Instant::now();
-        call()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    let at = |i: usize| times.get(i).copied().unwrap_or_default();
-    let median = (at(calls / 2) + at((calls - 1) / 2)) / 2.0;
-    Ok(Times { calls, min: at(0), median, max: at(calls - 1) })
 }
 
 impl Report for Run {

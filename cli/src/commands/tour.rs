@@ -5,7 +5,6 @@ mod on_product;
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,13 +19,14 @@ use crate::error::Error;
 use crate::invocation;
 use crate::output::{self, Format, Report, sizes};
 use crate::progress::Progress;
+use crate::stopwatch::{Times, time};
 use crate::threads::Threads;
 
 use case::{Case, case};
 use on_product::{OnProduct, on_every_product};
 
-/// Calls of which the fastest counts.
-const CALLS: usize = 5;
+/// Timed calls, of which the fastest counts.
+const CALLS: usize = 20;
 
 /// All operators on this machine and on every product.
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(super) struct Tour {
 struct Row {
     operator: &'static str,
     problem: String,
-    /// The fastest of five calls.
+    /// The fastest of twenty calls, after a tenth of a second of untimed ones.
     time_ms: f64,
     /// Of the inputs and outputs, each counted once.
     bytes: usize,
@@ -92,12 +92,8 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
         .filter_map(|slot| Some((*slot, inputs.iter().find(|(tensor, _)| *tensor == slot.tensor)?.1.bytes())))
         .collect();
     let mut outputs: Vec<_> = results.iter_mut().map(|(slot, data)| (*slot, data.bytes_mut())).collect();
-    let time_ms = threads.sharing(&plan).awake(|team| {
-        (0..CALLS).try_fold(f64::INFINITY, |fastest, _| {
-            let start = Instant::now();
-            compute(&plan, level, team, &inputs, &mut outputs, &mut workspace)?;
-            Ok::<_, Error>(fastest.min(start.elapsed().as_secs_f64() * 1e3))
-        })
+    let Times { min: time_ms, .. } = threads.sharing(&plan).awake(|team| {
+        time(CALLS, || compute(&plan, level, team, &inputs, &mut outputs, &mut workspace).map_err(Error::from))
     })?;
     let bytes = slots.iter().map(|slot| slot.span.saturating_mul(slot.dtype.size())).sum();
 
@@ -158,9 +154,12 @@ impl Report for Tour {
             "The four operators in f32: computed on this machine and held against the reference, simulated on Ascends.\n\n",
         );
         text += &output::table(header.collect::<Vec<_>>(), rows);
-        text += "\nHere it is the fastest of 5 calls on data that fits a cache. On an Ascend it is ubtile's own program, not the vendor's kernel,\n\
-                 and beside the time stands what bounds it; in brackets where the vendor has no AI Core kernel. The numbers behind these\n\
-                 times are guesses in part (docs/accuracy.md).\n\n";
+        let _ = writeln!(
+            text,
+            "\nHere it is the fastest of {CALLS} calls, after a tenth of a second of untimed ones, on data that fits a cache. On an Ascend it is\n\
+             ubtile's own program, not the vendor's kernel, and beside the time stands what bounds it (docs/command.md); in brackets where the\n\
+             vendor has no AI Core kernel. The numbers behind these times are guesses in part (docs/accuracy.md).\n"
+        );
         for row in &self.operators {
             let Row { operator, problem, agreement, bytes, gb_per_s, workspace_bytes, .. } = row;
             let _ = writeln!(text, "- {operator}: {problem}");

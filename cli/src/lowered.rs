@@ -109,7 +109,8 @@ impl Lowered {
         let place = Place::one(&args, Threads::available().0)?;
         let vendor = self.made.as_ref().is_ok_and(|made| made.tiling_key.is_some());
         let scheme = Some(if vendor { Scheme::Vendor } else { Scheme::Native });
-        make_plan(attributes, known, &place, &PlaceArgs { scheme, ..args }, false)
+        let scheme_follows = args.scheme.is_none();
+        make_plan(attributes, known, &place, &PlaceArgs { scheme, scheme_follows, ..args }, false)
     }
 
     /// Fills the tensors that the program reads from the file that the problem was described by.

@@ -51,6 +51,9 @@ pub(crate) struct PlaceArgs {
     /// Whose tiling [default: on a SoC the vendor's where it is published for an AI Core kernel, else native]
     #[arg(long, value_enum)]
     pub(crate) scheme: Option<Scheme>,
+    /// Whether `scheme` is that of the program which is timed, not one that somebody asked for
+    #[arg(skip)]
+    pub(crate) scheme_follows: bool,
     /// Plan it as well where the product does not take it
     #[arg(long)]
     pub(crate) unsupported: bool,

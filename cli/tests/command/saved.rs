@@ -241,3 +241,31 @@ fn a_program_is_not_replaced_by_what_ran_of_it() {
     let ran = fs::read_to_string(profile(folder).join("add.tile")).unwrap();
     assert!(ran.lines().any(|line| line.split_whitespace().eq(["cores", "4"])), "{ran}");
 }
+
+/// The page says why the program has the scheme that it has; that somebody asked for it only where somebody did.
+#[test]
+fn a_page_says_why_its_scheme_is_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let why = |args: &str| {
+        ok(folder, &format!("sim {args} --output out"));
+        let page = fs::read_to_string(folder.join("out/report.html")).unwrap();
+        let plan = page.split("id=\"plan\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let plan: Value = serde_json::from_str(plan).unwrap();
+        let decision = &plan["decisions"][0];
+        assert_eq!(decision["name"], "scheme");
+        [&decision["value"], &decision["why"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    let grid = "grid-sampler-2d-backward --shape input=1,3,8,8 --shape grid=1,4,4,2";
+    let [scheme, reason] = why(grid);
+    assert!(scheme == "vendor" && reason.starts_with("its tiling for "), "{scheme}: {reason}");
+    assert_eq!(why(&format!("{grid} --scheme native")), ["native", "asked for"]);
+    assert_eq!(why(&format!("{grid} --scheme vendor")), ["vendor", "asked for"]);
+    let [scheme, reason] = why(&format!("{grid} --soc Ascend910_95"));
+    assert_eq!(
+        (&*scheme, &*reason),
+        ("native", "the simulator has no program of the vendor's kernel for this problem")
+    );
+    let [scheme, reason] = why(UNPOOL);
+    assert!(scheme == "native" && reason != "asked for", "{reason}");
+}

@@ -52,7 +52,9 @@ pub(super) fn scheme(problem: &Problem, on: &OnSoc, args: &PlaceArgs, scheme: Op
     let published = machine.map(|machine| vendor_plan(problem, &machine));
     let exists = matches!(published, Some(Ok(_)));
     let other = |value: &str| Other { value: value.into(), by: format!("--scheme {value}") };
-    let (why, others) = match (scheme, args.scheme, published) {
+    let asked = args.scheme.filter(|_| !args.scheme_follows);
+    let on_ai_core = problem.vendor_route(on.product, on.edition) == Some(Route::AiCore);
+    let (why, others) = match (scheme, asked, published) {
         (Some("vendor"), Some(Scheme::Vendor), _) => ("asked for".to_owned(), vec![other("native")]),
         (Some("vendor"), ..) => {
             let arch = machine.map_or("", |machine| VendorArch::name(machine.arch));
@@ -66,6 +68,9 @@ pub(super) fn scheme(problem: &Problem, on: &OnSoc, args: &PlaceArgs, scheme: Op
         }
         (Some(_), _, None) => (format!("the vendor has published no tiling for {}", on.soc.name()), Vec::new()),
         (Some(_), _, Some(Err(error))) => (error.to_string(), Vec::new()),
+        (Some(_), _, Some(Ok(_))) if args.scheme_follows && on_ai_core => {
+            ("the simulator has no program of the vendor's kernel for this problem".to_owned(), Vec::new())
+        }
         (Some(_), _, Some(Ok(_))) => {
             ("the vendor's library does not run the problem on the AI Core".to_owned(), vec![other("vendor")])
         }

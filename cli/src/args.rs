@@ -3,6 +3,7 @@
 mod attributes;
 mod examples;
 mod fuzz;
+mod help;
 mod place;
 mod program;
 mod save;
@@ -53,7 +54,7 @@ Examples:
   ubtile ops
   ubtile run replication-pad2d-backward --in in.npz --out out.npz --padding 1,1,1,1
   ubtile plan max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112
-  ubtile sim --program add.tile --in in.npz --out out.npz
+  ubtile sim --program sim/examples/add.tile
 
 Exit codes: 0 fine, 2 usage, 3 an input, a tiling or a file is not usable, 4 a check failed, 5 slower than before.";
 

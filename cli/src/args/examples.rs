@@ -4,10 +4,11 @@ use clap::{Command, CommandFactory};
 use ubtile_tiling::Operator;
 
 use super::Cli;
+use super::help::adapted;
 
 /// The command line, as people are told about it.
 pub(crate) fn command() -> Command {
-    Operator::ALL.into_iter().fold(Cli::command(), |command, operator| {
+    Operator::ALL.into_iter().fold(adapted(Cli::command()), |command, operator| {
         let names: Vec<String> = command
             .get_subcommands()
             .filter(|command| command.find_subcommand(operator.name()).is_some())

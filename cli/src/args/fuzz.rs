@@ -16,8 +16,8 @@ pub(super) const FUZZ_EXAMPLES: &str = "\
 Examples:
   ubtile fuzz im2col-backward --time 60s --seed 1
   ubtile fuzz grid-sampler-2d-backward --kernel ./mine.so --output findings
-  ubtile fuzz --program add.tile --time 10s
-  ubtile fuzz --program new.tile --against old.tile --in indices.npz --output findings
+  ubtile fuzz --program sim/examples/add.tile --time 10s
+  ubtile fuzz --program sim/examples/add_double_buffer.tile --against sim/examples/add_serial.tile --output findings
   ubtile replay findings/grid-sampler-2d-backward-mismatch-1.repro.json";
 
 /// Options of `fuzz`.

@@ -98,14 +98,15 @@ pub(crate) struct DisasmArgs {
 
 pub(super) const SIM_EXAMPLES: &str = "\
 Examples:
-  ubtile sim --program add.tile
-  ubtile sim --program add.tile --soc Ascend910B4 --set clock=1650 --set start=cold --format json
-  ubtile sim --program add.tile --vary TILE=2048..16384:2048
-  ubtile sim --program add.tile --output out --trace-cores 0,1 --trace-window 0..20
-  ubtile sim --program add.tile --in in.npz --out out.npz
+  ubtile sim --program sim/examples/add.tile
+  ubtile sim --program sim/examples/add.tile --soc Ascend910B4 --set clock=1650 --set start=cold --format json
+  ubtile sim --program sim/examples/add.tile --vary TILE=2048..16384:2048
+  ubtile sim --program sim/examples/add.tile --output out --trace-cores 0,1 --trace-window 0..20
+  ubtile sim --program sim/examples/add.tile --in in.npz --out out.npz
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1
   ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --product all
-  ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --set clock=1650 --vary tile_rows=8..56:8
+  ubtile sim replication-pad2d-backward --shape grad_output=8,64,58,58 --padding 1,1,1,1 --scheme native --set clock=1650 \\
+    --vary tile_rows=8..56:8
   ubtile sim max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112 --output out --trace-format perfetto
   ubtile sim im2col-backward --in in.npz --out out.npz --input-size 56,56 --kernel-size 3,3 --cores 8";
 
@@ -121,15 +122,15 @@ pub(crate) struct CompareArgs {
     /// How much longer than A, in percent, B may take
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub(crate) threshold: f64,
-    /// Also write report.json and report.txt to that folder
+    /// Also write report.json, report.txt and their page, report.html, to that folder
     #[arg(long = "output", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
 Examples:
-  ubtile sim --program old.tile --format json > old.json
-  ubtile sim --program new.tile --format json > new.json
+  ubtile sim --program sim/examples/add_serial.tile --format json > old.json
+  ubtile sim --program sim/examples/add_double_buffer.tile --format json > new.json
   ubtile compare old.json new.json
   ubtile compare before after --output diff
   ubtile compare OPPROF_20260801_ABC new.json --threshold 15 --output diff
@@ -138,12 +139,12 @@ Exit code 5 when B takes longer than A by more than the threshold.";
 
 pub(super) const SANITIZE_EXAMPLES: &str = "\
 Examples:
-  ubtile sanitize --program add.tile
-  ubtile sanitize --program gather.tile --in in.npz --format json
+  ubtile sanitize --program sim/examples/add.tile
+  ubtile sanitize --program sim/examples/add.tile --in in.npz --format json
   ubtile sanitize grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2";
 
 pub(super) const DISASM_EXAMPLES: &str = "\
 Examples:
-  ubtile disasm --program add.tile
-  ubtile disasm --program add.tile --soc Ascend910A
+  ubtile disasm --program sim/examples/add.tile
+  ubtile disasm --program sim/examples/add.tile --soc Ascend910A
   ubtile disasm max-unpool2d-backward --shape self=8,64,56,56 --output-size 112,112 > unpool.tile";

@@ -11,9 +11,10 @@ use super::values::List;
 /// Options that save a timed run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaveArgs {
-    /// A folder, made if it is not there, for report.json and report.txt, and for what other programs open: OPPROF_*, with the
-    /// program's text, the tables of the vendor's profiler, and simulator/trace.json for MindStudio Insight, Perfetto and
-    /// chrome://tracing. With --product all, a folder of these for each product; with --vary, the reports alone
+    /// A folder, made if it is not there, for report.json and report.txt, their page, report.html, and its timeline, pipes.svg; and for
+    /// what other programs open: OPPROF_*, with the program's text, the tables of the vendor's profiler, and simulator/trace.json for
+    /// MindStudio Insight, Perfetto and chrome://tracing. With --product all, reports and page of all products, and a folder of these
+    /// for each; with --vary, reports and page alone, and a picture, series.svg
     #[arg(long = "output", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Cores of the trace, such as 0,7 [default: of cores that do as much as each other, the first one]

@@ -61,7 +61,11 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
     drop(progress);
     if calls.is_empty() {
         let rows = summary.skipped_rows;
-        return Err(Error::file(path, format_args!("none of its {rows} rows calls one of the four operators")));
+        let none = match rows {
+            1 => "its row does not call one of the four operators".to_owned(),
+            _ => format!("none of its {rows} rows calls one of the four operators"),
+        };
+        return Err(Error::file(path, none));
     }
     let soc = if let Place::Soc(on) = &place { Some(on.soc.name().into()) } else { None };
     let report = Calls { soc, skipped_rows: summary.skipped_rows, calls };
@@ -158,7 +162,8 @@ impl Report for Calls {
             text += &format!("\n{notes}");
         }
         if self.skipped_rows > 0 {
-            text += &format!("\n{} rows call something else\n", self.skipped_rows);
+            let rows = if self.skipped_rows == 1 { "row calls" } else { "rows call" };
+            text += &format!("\n{} {rows} something else\n", self.skipped_rows);
         }
         text
     }

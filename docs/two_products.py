@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Reads the profiler tables of two runs and plots them side by side.
 
-    ubtile sim im2col-backward --shape grad_output=8,576,3136 --dtype f16 --input-size 56,56 --kernel-size 3,3 \\
-        --padding 1,1 --soc Ascend910B1 --output b1
-    ubtile sim ... --soc Ascend310P3 --output p3
+    ubtile sim replication-pad2d-backward --shape grad_output=2,16,58,58 --padding 1,1,1,1 --soc Ascend910B1 --output b1
+    ubtile sim replication-pad2d-backward --shape grad_output=2,16,58,58 --padding 1,1,1,1 --soc Ascend310P3 --output p3
     python3 docs/two_products.py b1 p3 two_products.svg
 
 The folders are those of `--output`, or of the vendor's profiler (OPPROF_*): the names in the tables are the same.
@@ -23,7 +22,11 @@ PIPES = {"vec": "vector", "scalar": "scalar", "mte2": "loads (MTE2)", "mte3": "s
 
 def table(folder, name):
     """A table of a run. Its columns begin with aiv_ where vector cores are cores of their own, with aic_ elsewhere."""
-    root = next(iter(sorted(folder.glob("OPPROF_*"))), folder)
+    roots = sorted(path for path in folder.glob("OPPROF_*") if path.is_dir())
+    if len(roots) > 1:
+        names = ", ".join(path.name for path in roots)
+        sys.exit(f"{folder}: has {len(roots)} profiles ({names}): name the folder of one of them")
+    root = roots[0] if roots else folder
     found = sorted(root.glob(f"{name}*.csv"))
     if not found:
         sys.exit(f"{root}: no {name}*.csv")

@@ -7,6 +7,7 @@ use ubtile_sim::sanitize::{Finding, Kind, sanitize};
 use ubtile_sim::text::parse;
 
 const EXAMPLES: [(&str, &str); 7] = [
+    ("add", include_str!("../examples/add.tile")),
     ("add_single_buffer", include_str!("../examples/add_single_buffer.tile")),
     ("add_serial", include_str!("../examples/add_serial.tile")),
     ("add_bypass", include_str!("../examples/add_bypass.tile")),

@@ -46,7 +46,7 @@ MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
     );
 
     fs::write(folder.path().join("none.csv"), "OP Type,Input Shapes,Input Data Types\nMatMul,,\n").unwrap();
-    refuses(folder.path(), "plan --calls none.csv", 3, "none.csv: none of its 1 rows calls one of the four operators");
+    refuses(folder.path(), "plan --calls none.csv", 3, "none.csv: its row does not call one of the four operators");
     fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
     refuses(folder.path(), "plan --calls other.csv", 3, "other.csv: has no column 'OP Type'");
 }

@@ -1,6 +1,7 @@
 //! The command as people run it: arguments in; files, stdout, stderr and exit code out.
 
 mod calls;
+mod documents;
 mod failures;
 mod faults;
 mod files;

@@ -9,7 +9,8 @@ use ubtile_sim::product::Soc;
 use ubtile_sim::program::{Program, TensorId};
 use ubtile_sim::text::{parse, parse_source, print};
 
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 8] = [
+    ("add", include_str!("../../examples/add.tile")),
     ("add_single_buffer", include_str!("../../examples/add_single_buffer.tile")),
     ("add_serial", include_str!("../../examples/add_serial.tile")),
     ("add_bypass", include_str!("../../examples/add_bypass.tile")),

@@ -28,6 +28,14 @@ for soc in Ascend910B1 Ascend310P3; do
     grep -qE "^task us.* $(printf '%.2f' "$time")( |$)" "$work/out" || { echo "notebook: FAILED: $soc takes $time us" >&2; exit 1; }
 done
 grep -q '</svg>' "$work/both.svg" || { echo "notebook: FAILED: no picture" >&2; exit 1; }
+# Of two profiles in a folder, none is taken.
+cp -r "$work"/Ascend910B1/OPPROF_* "$work/Ascend910B1/OPPROF_again"
+if "$work/python/bin/python" docs/two_products.py "$work/Ascend910B1" "$work/Ascend310P3" "$work/none.svg" 2>"$work/error" ||
+    ! grep -q "has 2 profiles" "$work/error"; then
+    echo "notebook: FAILED: two profiles are taken for one" >&2
+    exit 1
+fi
+rm -r "$work/Ascend910B1/OPPROF_again"
 
 ubtile sim max-unpool2d-backward --shape self=2,16,28,28 --output-size 56,56 --trace-format perfetto --output "$work/trace" >/dev/null
 "$work/python/bin/python" - "$work"/trace/OPPROF_*/simulator/trace.pftrace <<'EOF'

@@ -6,8 +6,7 @@ use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::{Finding, Kind, sanitize};
 use ubtile_sim::text::parse;
 
-const EXAMPLES: [(&str, &str); 7] = [
-    ("add", include_str!("../examples/add.tile")),
+const EXAMPLES: [(&str, &str); 8] = [
     ("add_single_buffer", include_str!("../examples/add_single_buffer.tile")),
     ("add_serial", include_str!("../examples/add_serial.tile")),
     ("add_bypass", include_str!("../examples/add_bypass.tile")),
@@ -15,6 +14,7 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("add_tail", include_str!("../examples/add_tail.tile")),
     ("strided_copy", include_str!("../examples/strided_copy.tile")),
     ("gather_rows", include_str!("../examples/gather_rows.tile")),
+    ("add", include_str!("../examples/add.tile")),
 ];
 
 fn program(text: &str) -> Program {

@@ -153,7 +153,10 @@ fn a_sum_that_depends_on_the_order_is_found() {
     assert!(delays.len() == 1 && words(&repro, "x").len() <= 3, "{repro}");
     let file = report["repro"].as_str().unwrap();
     let text = String::from_utf8(output(at, &format!("replay {file}")).stdout).unwrap();
-    assert!(text.contains("\nwaits: step ") && text.contains(&format!("\nnow: order: {message}\n")), "{text}");
+    assert!(
+        text.contains("\nwaits: step ") && text.contains(&format!("\nwas: order: {message}\nnow: the same\n")),
+        "{text}"
+    );
     // Whole numbers have one sum.
     fs::write(at.join("whole.tile"), TENTHS.replace("0.1", "10.0")).unwrap();
     assert_eq!(json(at, &format!("replay {file} --program whole.tile"))["now"], Value::Null);

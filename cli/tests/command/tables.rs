@@ -95,14 +95,16 @@ fn the_tour_agrees_with_the_reference() {
 
 #[test]
 fn help_has_examples_that_parse() {
+    // Example programs are named from the root of the repository.
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     for args in ["--help", "run --help", "plan --help"] {
-        let help = ok(Path::new("."), args).replace("\\\n", " ");
+        let help = ok(root, args).replace("\\\n", " ");
         let (_, examples) = help.split_once("Examples:").unwrap();
         let examples: Vec<_> = examples.lines().filter_map(|line| line.trim_start().strip_prefix("ubtile ")).collect();
         assert!(examples.len() >= 2, "{help}");
         for example in examples {
             // Plans run; of the others only the files are missing.
-            let code = crate::output(Path::new("."), example).status.code();
+            let code = crate::output(root, example).status.code();
             let needs_file = example.contains("--in ") || example.contains("--calls ");
             assert_eq!(code, Some(if needs_file { 3 } else { 0 }), "{example}");
         }

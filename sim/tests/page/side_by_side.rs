@@ -39,7 +39,13 @@ fn runs_without_a_time_say_why() {
 fn a_series_of_one_run_has_no_charts() {
     let several = some_runs(1);
     let page = runs(&several, "");
-    assert!(page.contains("With TILE = <data") && !page.contains("Worst") && !page.contains("class=\"chart"), "{page}");
+    assert!(
+        page.contains("With TILE = <data")
+            && !page.contains("Worst")
+            && !page.contains("Cliffs")
+            && !page.contains("class=\"chart"),
+        "{page}"
+    );
     assert!(series_picture(&several).is_none());
     let same = json!([several[0], several[0]]);
     assert!(runs(&same, "").contains("Every TILE takes"));

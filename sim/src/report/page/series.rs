@@ -278,7 +278,7 @@ fn cliffs(document: &Document<'_>, points: &[Point<'_>]) -> Html {
         &["step", "before", "after", "change", "bound"],
         steps(points).map(row),
     );
-    if rows.is_empty() && !points.is_empty() {
+    if rows.is_empty() && points.len() > 1 {
         paragraph("There are none: no step changes the time by a tenth.")
     } else {
         rows

@@ -16,7 +16,7 @@ pub(super) fn in_words(bound: &str) -> &'static str {
         "l2" => "the bandwidth of L2",
         "hbm" => "the bandwidth of main memory",
         "sync" => "barriers of all cores",
-        "launch" => "the launch of the kernel",
+        "launch" => "the launch of the kernel, whose cores start one after the other",
         _ => "nothing that the report names",
     }
 }
@@ -35,6 +35,7 @@ fn spared(change: &str) -> Option<&'static str> {
         "no_conflicts" | "no_overhead" => "vector",
         "no_scalar" => "scalar",
         "no_sync" => "sync",
+        "no_stagger" => "launch",
         "memory" => "hbm",
         "l2" => "l2",
         _ => return None,

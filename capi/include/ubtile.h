@@ -184,11 +184,11 @@ typedef struct ubtile_target {
    */
   size_t local_bytes;
   /**
-   * Granularity of those boxes in bytes.
+   * Granularity of those boxes in bytes, at least 1.
    */
   size_t block_bytes;
   /**
-   * Bytes that a vector instruction takes at once; 4 where there is none.
+   * Bytes that a vector instruction takes at once, at least 1; 4 where there is none.
    */
   size_t vector_bytes;
   /**
@@ -790,8 +790,8 @@ int32_t ubtile_grid_sampler_2d_backward_plan(const struct ubtile_grid_sampler_2d
                                              size_t *workspace_bytes);
 
 /**
- * Writes a plan as UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
- * version of the format, the description, the target, the options and a digest. `options` may be NULL.
+ * Writes a plan as UBTILE_GRID_SAMPLER_2D_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+ * every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -868,8 +868,9 @@ int32_t ubtile_grid_sampler_2d_backward_run(const struct ubtile_grid_sampler_2d_
                                             const struct ubtile_grid_sampler_2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays from the first phase to the
- * last; of the outputs only the share's own elements are written, so other shares may run at the same time.
+ * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+ * workspace too, which stays from the first phase to the last; of the outputs only the share's own elements are written, so
+ * other shares may run at the same time.
  *
  * # Safety
  * As for `ubtile_grid_sampler_2d_backward_run`; no other call writes the same share.
@@ -907,8 +908,8 @@ int32_t ubtile_im2col_backward_plan(const struct ubtile_im2col_backward_desc *de
                                     size_t *workspace_bytes);
 
 /**
- * Writes a plan as UBTILE_IM2COL_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
- * version of the format, the description, the target, the options and a digest. `options` may be NULL.
+ * Writes a plan as UBTILE_IM2COL_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+ * every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -973,17 +974,17 @@ int32_t ubtile_im2col_backward_tile(const struct ubtile_im2col_backward_tiling *
 /**
  * Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
  * row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist. A tap that is not the tile's is
- * UBTILE_ERROR_PARAM_INVALID.
+ * UBTILE_ERROR_PARAM_INVALID. `tap` and `first` are two numbers each.
  *
  * # Safety
- * Each pointer is NULL or points to its struct, `first` to two numbers, which are written.
+ * Each pointer is NULL or points to its struct, `tap` and `first` to two numbers, of which `first` is written.
  */
 int32_t ubtile_im2col_backward_first_window(const struct ubtile_im2col_backward_tiling *tiling,
                                             size_t phase,
                                             size_t share,
                                             size_t index,
-                                            const size_t (*tap)[2],
-                                            int64_t (*first)[2]);
+                                            const size_t *tap,
+                                            int64_t *first);
 
 /**
  * Computes a problem on the calling thread. `level` may be NULL: what the library is compiled for. Shapes, strides and
@@ -997,8 +998,9 @@ int32_t ubtile_im2col_backward_run(const struct ubtile_im2col_backward_tiling *t
                                    const struct ubtile_im2col_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
- * only the share's own elements are written, so other shares may run at the same time.
+ * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+ * workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
+ * the same time.
  *
  * # Safety
  * As for `ubtile_im2col_backward_run`; no other call writes the same share.
@@ -1036,8 +1038,8 @@ int32_t ubtile_max_unpool2d_backward_plan(const struct ubtile_max_unpool2d_backw
                                           size_t *workspace_bytes);
 
 /**
- * Writes a plan as UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
- * version of the format, the description, the target, the options and a digest. `options` may be NULL.
+ * Writes a plan as UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+ * every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -1114,8 +1116,9 @@ int32_t ubtile_max_unpool2d_backward_run(const struct ubtile_max_unpool2d_backwa
                                          const struct ubtile_max_unpool2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
- * only the share's own elements are written, so other shares may run at the same time.
+ * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+ * workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
+ * the same time.
  *
  * # Safety
  * As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -1154,8 +1157,8 @@ int32_t ubtile_replication_pad2d_backward_plan(const struct ubtile_replication_p
                                                size_t *workspace_bytes);
 
 /**
- * Writes a plan as UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
- * version of the format, the description, the target, the options and a digest. `options` may be NULL.
+ * Writes a plan as UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+ * every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -1232,8 +1235,9 @@ int32_t ubtile_replication_pad2d_backward_run(const struct ubtile_replication_pa
                                               const struct ubtile_replication_pad2d_backward_buffers *buffers);
 
 /**
- * Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of
- * `grad_input` only the share's own elements are written, so other shares may run at the same time.
+ * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+ * workspace too, which stays between phases; of `grad_input` only the share's own elements are written, so other shares may run
+ * at the same time.
  *
  * # Safety
  * As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.

@@ -29,8 +29,8 @@ pub unsafe extern "C" fn ubtile_im2col_backward_plan(
     code(unsafe { operator::plan(desc, target, options, tiling, workspace_bytes) })
 }
 
-/// Writes a plan as UBTILE_IM2COL_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
-/// version of the format, the description, the target, the options and a digest. `options` may be NULL.
+/// Writes a plan as UBTILE_IM2COL_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+/// every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -123,29 +123,29 @@ pub unsafe extern "C" fn ubtile_im2col_backward_tile(
 
 /// Tells which window `(a, b)` of tap `(i, j)` the first cell of its box is: the box of a tap holds the windows `(a + r, b + c)`,
 /// row by row. Negative windows, and those beyond `[Lh, Lw]`, do not exist. A tap that is not the tile's is
-/// UBTILE_ERROR_PARAM_INVALID.
+/// UBTILE_ERROR_PARAM_INVALID. `tap` and `first` are two numbers each.
 ///
 /// # Safety
-/// Each pointer is NULL or points to its struct, `first` to two numbers, which are written.
+/// Each pointer is NULL or points to its struct, `tap` and `first` to two numbers, of which `first` is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ubtile_im2col_backward_first_window(
     tiling: *const Im2colTiling,
     phase: usize,
     share: usize,
     index: usize,
-    tap: *const [usize; 2],
-    first: *mut [i64; 2],
+    tap: *const usize,
+    first: *mut i64,
 ) -> i32 {
     let find = || {
         // SAFETY: the caller's promise.
-        let (plan, tap) = unsafe { (held::get(tiling)?, *read(tap)?) };
+        let (plan, tap) = unsafe { (held::get(tiling)?, *read(tap.cast::<[usize; 2]>())?) };
         let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
         let ([[i0, i1], [j0, j1]], [i, j]) = (tile.taps, tap);
         if !(i0..i1).contains(&i) || !(j0..j1).contains(&j) {
             return Err(Status::ParamInvalid);
         }
         // SAFETY: the caller's promise.
-        unsafe { write(first, plan.first_window(&tile, tap).map(|window| window as i64)) }
+        unsafe { write(first.cast::<[i64; 2]>(), plan.first_window(&tile, tap).map(|window| window as i64)) }
     };
     code(find())
 }
@@ -177,8 +177,9 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run(
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
-/// only the share's own elements are written, so other shares may run at the same time.
+/// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+/// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
+/// the same time.
 ///
 /// # Safety
 /// As for `ubtile_im2col_backward_run`; no other call writes the same share.
@@ -193,6 +194,7 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        operator::has_share::<Im2colTiling>(plan, phase, share)?;
         let (mut grad_output, out) = (buffers.grad_output.bytes()?, buffers.out.bytes()?);
         let workspace = buffers.workspace.bytes()?;
         disjoint(&[out, workspace], &[grad_output])?;

@@ -30,8 +30,8 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_plan(
     code(unsafe { operator::plan(desc, target, options, tiling, workspace_bytes) })
 }
 
-/// Writes a plan as UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES bytes: 64-bit words, little endian on every machine, with the
-/// version of the format, the description, the target, the options and a digest. `options` may be NULL.
+/// Writes a plan as UBTILE_MAX_UNPOOL2D_BACKWARD_STORED_BYTES bytes, which `len` must be: 64-bit words, little endian on
+/// every machine, with the version of the format, the description, the target, the options and a digest. `options` may be NULL.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct, `bytes` to `len` bytes, which are written.
@@ -146,8 +146,9 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
     code(run())
 }
 
-/// Computes one share of a phase. Buffers are those of the whole run, the workspace too, which stays between phases; of `out`
-/// only the share's own elements are written, so other shares may run at the same time.
+/// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
+/// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
+/// the same time.
 ///
 /// # Safety
 /// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -162,6 +163,7 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_share(
     let run = || {
         // SAFETY: the caller's promise.
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
+        operator::has_share::<MaxUnpoolTiling>(plan, phase, share)?;
         let mut all = Memory::of(buffers)?;
         if let Some(staging) = plan.stagings().nth(phase) {
             let (dtype, elements) = (staging.slot.dtype, operator::copy_share(&staging, share));

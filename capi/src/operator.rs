@@ -37,9 +37,9 @@ pub(crate) unsafe fn plan<T: Operator>(
     workspace_bytes: *mut usize,
 ) -> Outcome {
     // SAFETY: the caller's promise. Not a `Recipe`: a copy of the description would take stack.
-    let (desc, target, options) = unsafe { (read(desc)?, read(target)?.spec(), given(options)?.spec()) };
+    let (desc, target, options) = unsafe { (read(desc)?, read(target)?, given(options)?) };
     // SAFETY: the caller's promise.
-    unsafe { publish(tiling, workspace_bytes, || T::make(desc, &target, &options)) }
+    unsafe { publish(tiling, workspace_bytes, || make::<T>(desc, target, &options)) }
 }
 
 /// # Safety
@@ -53,15 +53,15 @@ pub(crate) unsafe fn store<T: Operator>(
 ) -> Outcome {
     // SAFETY: the caller's promise.
     let recipe = unsafe { recipe(desc, target, options) }?;
-    let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec())?;
+    let plan = make::<T>(&recipe.desc, &recipe.target, &recipe.options)?;
     if bytes.is_null() {
         return Err(Status::ParamNullptr);
     }
-    if len < T::STORED_BYTES {
+    if len != T::STORED_BYTES {
         return Err(Status::ParamInvalid);
     }
     // SAFETY: the caller's promise.
-    let bytes = unsafe { core::slice::from_raw_parts_mut(bytes, T::STORED_BYTES) };
+    let bytes = unsafe { core::slice::from_raw_parts_mut(bytes, len) };
     recipe.store(|digest| T::digest(&plan, digest), bytes)
 }
 
@@ -86,8 +86,7 @@ pub(crate) unsafe fn load<T: Operator<Desc: Default>>(
     let again = || {
         let (mut digest, want) = recipe.load(bytes)?;
         // What was stored had a plan, so bytes without one are damaged.
-        let plan = T::make(&recipe.desc, &recipe.target.spec(), &recipe.options.spec());
-        let plan = plan.map_err(|_| Status::ParamInvalid)?;
+        let plan = make::<T>(&recipe.desc, &recipe.target, &recipe.options).map_err(|_| Status::ParamInvalid)?;
         T::digest(&plan, &mut digest);
         digest.equals(want)?;
         Ok(plan)
@@ -117,8 +116,16 @@ pub(crate) unsafe fn phases<T: Operator>(tiling: *const T) -> usize {
 /// `tiling` is NULL or valid.
 pub(crate) unsafe fn shares<T: Operator>(tiling: *const T, phase: usize) -> usize {
     // SAFETY: the caller's promise.
-    let Ok(plan) = (unsafe { held::get(tiling) }) else { return 0 };
+    unsafe { held::get(tiling) }.map_or(0, |plan| shares_of::<T>(plan, phase))
+}
+
+fn shares_of<T: Operator>(plan: &T::Value, phase: usize) -> usize {
     T::phases(plan).nth(phase).map_or(0, |phase| phase.shares)
+}
+
+/// Refuses a share that the plan does not have.
+pub(crate) fn has_share<T: Operator>(plan: &T::Value, phase: usize, share: usize) -> Outcome {
+    if share < shares_of::<T>(plan, phase) { Ok(()) } else { Err(Status::ParamInvalid) }
 }
 
 /// Where in a workspace the copy of an input lies that a plan asks for.
@@ -131,6 +138,11 @@ pub(crate) fn copy_in(staging: &Staging, workspace: Bytes) -> Bytes {
 pub(crate) fn copy_share(staging: &Staging, share: usize) -> Range<usize> {
     let (planes, plane) = (staging.planes(share), staging.plane());
     planes.start.saturating_mul(plane)..planes.end.saturating_mul(plane)
+}
+
+/// A plan for what C describes.
+fn make<T: Operator>(desc: &T::Desc, target: &Target, options: &Options) -> Result<T::Value, Status> {
+    T::make(desc, &target.spec()?, &options.spec())
 }
 
 /// # Safety

@@ -70,9 +70,9 @@ pub struct Target {
     pub cores: usize,
     /// Bytes of memory that the boxes of a tile should fit.
     pub local_bytes: usize,
-    /// Granularity of those boxes in bytes.
+    /// Granularity of those boxes in bytes, at least 1.
     pub block_bytes: usize,
-    /// Bytes that a vector instruction takes at once; 4 where there is none.
+    /// Bytes that a vector instruction takes at once, at least 1; 4 where there is none.
     pub vector_bytes: usize,
     /// Whether memory is read through caches, so that a copy of an input with far strides pays.
     pub caches: bool,
@@ -170,10 +170,13 @@ fn dtype(number: i32) -> Result<Dtype, Status> {
 }
 
 impl Target {
-    pub(crate) fn spec(&self) -> TargetSpec {
+    pub(crate) fn spec(&self) -> Result<TargetSpec, Status> {
         let Self { cores, local_bytes, block_bytes, vector_bytes, caches } = *self;
+        if cores == 0 || block_bytes == 0 || vector_bytes == 0 {
+            return Err(Status::ParamInvalid);
+        }
         let capabilities = Capabilities { caches, ..Capabilities::HOST };
-        TargetSpec { cores, local_bytes, block_bytes, vector_bytes, capabilities }
+        Ok(TargetSpec { cores, local_bytes, block_bytes, vector_bytes, capabilities })
     }
 }
 

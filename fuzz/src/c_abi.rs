@@ -92,8 +92,11 @@ pub fn options(options: &PlanOptions) -> Options {
     }
 }
 
-/// What Rust makes of a description: a plan, or the status that C gives.
+/// What Rust makes of a description: a plan, or the status that C gives: it refuses a machine without cores, blocks or vectors.
 pub fn expected(description: &Description, target: &TargetSpec, options: &Options) -> Result<TilingPlan, i32> {
+    if [target.cores, target.block_bytes, target.vector_bytes].contains(&0) {
+        return Err(UBTILE_ERROR_PARAM_INVALID);
+    }
     let problem: Problem = description.check(None, Edition::Any).map_err(|error| error.status().code())?;
     let given = |bytes| (bytes != UBTILE_DEFAULT).then_some(bytes);
     let options =
@@ -133,11 +136,15 @@ impl<D: Copy, T: Copy, B> Api<D, T, B> {
         assert_eq!((no_phase, no_tile), (0, 0), "a phase too many");
     }
 
-    /// NULL in any place is refused; what was never planned has no phases and does not run.
-    pub fn refuses_nothing(&self, buffers: &B) {
-        let none = (self.no_plan)();
+    /// What was never planned has no phases and does not run, nor does a phase or a share that a plan does not have.
+    pub fn refuses_nothing(&self, tiling: &T, buffers: &B) {
+        let (none, shares) = ((self.no_plan)(), self.all_shares(tiling));
+        let beyond = shares.iter().copied().enumerate().chain([(shares.len(), 0)]);
         // SAFETY: each pointer is NULL or to what it says.
         unsafe {
+            for (phase, share) in beyond {
+                assert_eq!((self.run_share)(tiling, null(), phase, share, buffers), UBTILE_ERROR_PARAM_INVALID);
+            }
             assert_eq!((self.run)(&none, null(), buffers), UBTILE_ERROR_PARAM_INVALID);
             assert_eq!((self.run_share)(&none, null(), 0, 0, buffers), UBTILE_ERROR_PARAM_INVALID);
             for count in

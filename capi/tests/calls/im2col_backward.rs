@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// Tiles on boxes that hold what the description of the tile says put together what the run makes.
+/// Shares, and tiles on boxes that hold what the description of the tile says, put together what the run makes.
 #[test]
-fn im2col_by_tiles_gives_the_bits_of_the_run() {
+fn im2col_by_shares_and_by_tiles_gives_the_bits_of_the_run() {
     let desc = im2col::Im2colDesc {
         grad_output: tensor(UBTILE_F32, &[1, 3 * 4, 8 * 8]),
         out: tensor(UBTILE_F32, &[1, 3, 9, 9]),
@@ -17,7 +17,7 @@ fn im2col_by_tiles_gives_the_bits_of_the_run() {
     let (target, options) = (target(c"cortex-m4"), Options { workspace_limit: 0, local_bytes: 400 });
     let mut tiling = im2col::Im2colTiling { opaque: [0; _] };
     let grad_output = numbers(12 * 64, 4);
-    let (mut whole, mut tiled) = (vec![0f32; 243], vec![0f32; 243]);
+    let (mut whole, mut shared, mut tiled) = (vec![0f32; 243], vec![9f32; 243], vec![0f32; 243]);
     // SAFETY: all pointers are to what they say.
     unsafe {
         assert_eq!(
@@ -27,6 +27,12 @@ fn im2col_by_tiles_gives_the_bits_of_the_run() {
         let buffers =
             im2col::Im2colBuffers { grad_output: input(&grad_output), out: output(&mut whole), workspace: NONE };
         assert_eq!(im2col::ubtile_im2col_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
+        let buffers = im2col::Im2colBuffers { out: output(&mut shared), ..buffers };
+        every_share(
+            im2col::ubtile_im2col_backward_phases(&tiling),
+            |phase| im2col::ubtile_im2col_backward_shares(&tiling, phase),
+            |phase, share| im2col::ubtile_im2col_backward_run_share(&tiling, null(), phase, share, &buffers),
+        );
         let tiles = im2col::ubtile_im2col_backward_tiles(&tiling, 0, 0);
         assert!(tiles > 3, "{tiles} tiles");
         let mut box_out = Vec::new();
@@ -39,8 +45,13 @@ fn im2col_by_tiles_gives_the_bits_of_the_run() {
             let mut at = 0;
             for (i, j) in (i0..i1).flat_map(|i| (j0..j1).map(move |j| (i, j))) {
                 let mut first = [0i64; 2];
-                let status = im2col::ubtile_im2col_backward_first_window(&tiling, 0, 0, index, &[i, j], &mut first);
-                assert_eq!(status, UBTILE_SUCCESS);
+                let find = |tap: *const usize, first: *mut i64| {
+                    im2col::ubtile_im2col_backward_first_window(&tiling, 0, 0, index, tap, first)
+                };
+                assert_eq!(find([i, j].as_ptr(), first.as_mut_ptr()), UBTILE_SUCCESS);
+                assert_eq!(find(null(), first.as_mut_ptr()), UBTILE_ERROR_PARAM_NULLPTR);
+                assert_eq!(find([i, j].as_ptr(), null_mut()), UBTILE_ERROR_PARAM_NULLPTR);
+                assert_eq!(find([i1, j].as_ptr(), first.as_mut_ptr()), UBTILE_ERROR_PARAM_INVALID);
                 // With stride 1 the window of tap (i, j) that reaches cell (y, x) is (y - i, x - j).
                 assert_eq!(first, [tile.rows[0] as i64 - i as i64, tile.columns[0] as i64 - j as i64]);
                 for (r, c) in (0..tile.windows[0]).flat_map(|r| (0..tile.windows[1]).map(move |c| (r, c))) {
@@ -67,5 +78,6 @@ fn im2col_by_tiles_gives_the_bits_of_the_run() {
         let mut none = im2col::Im2colTile::default();
         assert_eq!(im2col::ubtile_im2col_backward_tile(&tiling, 0, 0, tiles, &mut none), UBTILE_ERROR_PARAM_INVALID);
     }
+    assert_eq!(whole, shared);
     assert_eq!(whole, tiled);
 }

@@ -71,11 +71,14 @@ fn pad_desc() -> pad::ReplicationPadDesc {
     }
 }
 
-/// All shares of all phases, the last one of each first.
+/// All shares of all phases, the last one of each first; what is no share or no phase is refused.
 fn every_share(phases: usize, shares: impl Fn(usize) -> usize, run: impl Fn(usize, usize) -> i32) {
     for phase in 0..phases {
         for share in (0..shares(phase)).rev() {
             assert_eq!(run(phase, share), UBTILE_SUCCESS, "phase {phase}, share {share}");
         }
+        assert_eq!(run(phase, shares(phase)), UBTILE_ERROR_PARAM_INVALID, "phase {phase}, a share too many");
     }
+    assert_eq!(run(phases, 0), UBTILE_ERROR_PARAM_INVALID, "a phase too many");
+    assert_eq!(run(usize::MAX, usize::MAX), UBTILE_ERROR_PARAM_INVALID);
 }

@@ -32,6 +32,22 @@ fn what_is_not_usable_is_refused() {
         assert_eq!(run(&buffers(null_mut(), whole.add(12), 48), &tiling), UBTILE_ERROR_PARAM_NULLPTR);
         let odd = whole.byte_add(1);
         assert_eq!(run(&buffers(odd, whole.add(13).byte_add(2), 48), &tiling), UBTILE_ERROR_PARAM_INVALID, "alignment");
+        for none in [
+            Target { cores: 0, ..machine },
+            Target { block_bytes: 0, ..machine },
+            Target { vector_bytes: 0, ..machine },
+        ] {
+            let status = plan(&desc, &none, null(), &mut tiling, null_mut());
+            assert_eq!(status, UBTILE_ERROR_PARAM_INVALID, "{none:?}");
+            assert_eq!(run(&good, &tiling), UBTILE_ERROR_PARAM_INVALID, "no plan is left behind");
+            let mut bytes = [0; pad::UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES];
+            let store = pad::ubtile_replication_pad2d_backward_store;
+            let status = store(&desc, &none, null(), bytes.as_mut_ptr(), bytes.len());
+            assert_eq!(status, UBTILE_ERROR_PARAM_INVALID, "{none:?}");
+        }
+        let least = Target { cores: 1, block_bytes: 1, vector_bytes: 1, ..machine };
+        assert_eq!(plan(&desc, &least, null(), &mut tiling, null_mut()), UBTILE_SUCCESS);
+        assert_eq!(run(&good, &tiling), UBTILE_SUCCESS);
         // A plan that could not be made leaves none behind.
         let wrong = pad::ReplicationPadDesc { padding: [1, 1, 1, 1], ..desc };
         assert_eq!(plan(&wrong, &machine, null(), &mut tiling, null_mut()), UBTILE_ERROR_PARAM_INVALID);
@@ -54,7 +70,9 @@ fn a_stored_plan_comes_back_whole_or_not_at_all() {
         assert_eq!(plan, UBTILE_SUCCESS);
         let (at, len) = (bytes.as_mut_ptr(), bytes.len());
         let store = grid::ubtile_grid_sampler_2d_backward_store;
-        assert_eq!(store(&desc, &machine, &options, at, len - 1), UBTILE_ERROR_PARAM_INVALID);
+        for wrong in [0, len - 1, len + 1, 2 * len] {
+            assert_eq!(store(&desc, &machine, &options, at, wrong), UBTILE_ERROR_PARAM_INVALID, "{wrong} bytes");
+        }
         assert_eq!(store(&desc, &machine, &options, at, len), UBTILE_SUCCESS);
         let load = grid::ubtile_grid_sampler_2d_backward_load;
         assert_eq!(load(at, len, &mut read, loaded, &mut after), UBTILE_SUCCESS);

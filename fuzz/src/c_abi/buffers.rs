@@ -243,7 +243,7 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
     } else {
         by_shares(api, &Addresses(tiling, level, &buffers), call.threads)
     };
-    api.refuses_nothing(&buffers);
+    api.refuses_nothing(tiling, &buffers);
     if wrong.is_none() && problem.early_success().is_none() && tile_count(plan) <= MOST_TILES {
         by_tiles(api, tiling, plan, data, wanted, (call.level != 2).then_some(&chosen));
     }

@@ -90,7 +90,9 @@ fn first_windows(tiling: &Im2colTiling, plan: &Plan, at: At, tile: &Tile) {
         let mut first = [0; 2];
         let [phase, share, number] = at;
         // SAFETY: references are to what they say.
-        let status = unsafe { ubtile_im2col_backward_first_window(tiling, phase, share, number, &tap, &mut first) };
+        let status = unsafe {
+            ubtile_im2col_backward_first_window(tiling, phase, share, number, tap.as_ptr(), first.as_mut_ptr())
+        };
         (status == UBTILE_SUCCESS).then_some(first)
     };
     let [[i0, i1], [j0, j1]] = tile.taps;

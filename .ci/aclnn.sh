@@ -68,8 +68,9 @@ done
 
 echo "aclnn: products"
 compile "$clients/product.c" "$work/product" "${link[@]}"
-for soc in '' Ascend310P3 Ascend910_9391 Ascend910_95 Ascend910C; do
-    if [ -z "$soc" ]; then "$work/product"; else UBTILE_SOC=$soc "$work/product"; fi
+# An empty name is none; of two something is unknown; the last does not exist.
+for soc in '' Ascend310P3 Ascend910_9391 Ascend910_95 Ascend910A Ascend910_5591 Ascend910C; do
+    UBTILE_SOC=$soc "$work/product"
 done >"$work/out" || fail product
 diff "$clients/product.txt" "$work/out" || fail "product: < wanted, > got"
 
@@ -98,6 +99,13 @@ UBTILE_PROFILE=$work/profile "$work/im2col" | diff "$work/im2col.txt" - || fail 
 [ "$(folders "$work/profile")" = 0001-aclnnIm2colBackward ] || fail "profile: $(folders "$work/profile")"
 grep -q '"task_us": [0-9]' "$work/profile/0001-aclnnIm2colBackward/report.json" || fail "profile: no time"
 ls "$work"/profile/*/OPPROF_*/simulator/trace.json "$work"/profile/*/report.html >/dev/null || fail "profile: files are missing"
+UBTILE_PROFILE=$work/profile "$work/im2col" 2>"$work/err" | diff "$work/im2col.txt" - || fail "a second profile changes the output"
+[ "$(folders "$work/profile")" = "0001-aclnnIm2colBackward run2" ] || fail "second profile: $(folders "$work/profile")"
+[ "$(folders "$work/profile/run2")" = 0001-aclnnIm2colBackward ] || fail "second profile: $(folders "$work/profile/run2")"
+grep -q "$work/profile/run2" "$work/err" || fail "second profile: no line on stderr"
+UBTILE_SOC=Ascend910_5591 UBTILE_PROFILE=$work/profile-5591 "$work/im2col" | tail -n 1 >"$work/out" || fail "example on Ascend910_5591"
+grep -q '"task_us": [0-9]' "$work/profile-5591/0001-aclnnIm2colBackward/report.json" || fail "profile on Ascend910_5591: no time"
+[ "$(cat "$work/out")" = "Ascend910_5591: 1 2 1 2 4 2 1 2 1" ] || fail "example on Ascend910_5591: $(cat "$work/out")"
 # Clients with strides, errors and several streams do the same as without; what is not simulated says why.
 for name in "$clients"/*.c "$clients"/*.cpp; do
     name=$(basename "${name%.*}")

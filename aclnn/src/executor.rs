@@ -18,7 +18,7 @@ use crate::profile::{self, Profiled};
 use crate::registry::Registry;
 use crate::run::{Bound, run};
 use crate::shared::Shared;
-use crate::soc;
+use crate::soc::{self, Known};
 use crate::stream::Task;
 use crate::threads::Threads;
 
@@ -51,21 +51,22 @@ pub(crate) fn phase_1(
     operator: &'static str,
     workspace_size: *mut u64,
     executor: *mut usize,
-    prepare: impl FnOnce(&Device) -> Outcome<Prepared>,
+    prepare: impl FnOnce(&Known) -> Outcome<Prepared>,
 ) -> Outcome {
     let workspace_size = Out::new("workspaceSize", workspace_size, code::PARAM_NULLPTR)?;
     let executor = Out::new("executor", executor, code::PARAM_NULLPTR)?;
     let chosen = soc::chosen().map_err(|failure| failure.coded(code::PARAM_INVALID))?;
     // As in the vendor's library the option's absence counts as off.
     let deterministic = device::context_option(DETERMINISTIC).or_else(|_| device::process_option(DETERMINISTIC));
-    let device = Device { deterministic: deterministic == Ok(1), ..chosen.device };
-    let Prepared { arguments, work } = prepare(&device)?;
+    let deterministic = deterministic == Ok(1);
+    let device = chosen.known.device.map(|device| Device { deterministic, ..device });
+    let Prepared { arguments, work } = prepare(&Known { device, ..chosen.known })?;
     let bytes = work.workspace();
     let made = Executor {
         operator,
         workspace: bytes,
         repeatable: AtomicBool::new(false),
-        deterministic: device.deterministic,
+        deterministic,
         arguments: Monitor::new(arguments),
         work: Shared::new(work),
     };
@@ -75,28 +76,34 @@ pub(crate) fn phase_1(
 }
 
 /// What a sensible problem becomes: nothing, or the workspace that the vendor's phase 1 asks for and a plan for this machine
-/// that fits it.
-pub(crate) fn planned(problem: Problem, device: &Device) -> Outcome<Work> {
+/// that fits it. Where that workspace is unknown it is the plan's own.
+pub(crate) fn planned(problem: Problem, known: &Known) -> Outcome<Work> {
     if problem.early_success().is_some() {
         return Ok(Work::Nothing);
     }
-    let workspace = workspace_of(&problem, device)?;
-    let options = PlanOptions { workspace_limit: Some(workspace), local_bytes: None };
+    let workspace = workspace_of(&problem, known)?;
+    let options = PlanOptions { workspace_limit: workspace, local_bytes: None };
     let threads = Threads::available().busy_with(&problem);
     let plan = plan(&problem, &TargetSpec::host(threads.count()), &options);
     let plan = plan.map_err(|e| Failure::new(Status::InnerTilingError.code(), e.to_string()))?;
+    let workspace = workspace.unwrap_or(plan.workspace_bytes());
     Ok(Work::Plan { plan: Box::new(plan), workspace })
 }
 
-/// Bytes that the vendor's phase 1 asks for.
-pub(crate) fn workspace_of(problem: &Problem, device: &Device) -> Outcome<usize> {
+/// Bytes that the vendor's phase 1 asks for; `None` where something that this depends on is unknown of the product.
+pub(crate) fn workspace_of(problem: &Problem, known: &Known) -> Outcome<Option<usize>> {
     let failed = |e: GraphError| {
         let status =
             if matches!(e, GraphError::Refused { .. }) { code::PARAM_INVALID } else { code::INNER_TILING_ERROR };
         Failure::new(status, e.to_string())
     };
-    let bytes = graph(problem, device).map_err(failed)?.bytes();
-    usize::try_from(bytes).map_err(|_| failed(GraphError::TooLarge))
+    let &Known { product, edition, device } = known;
+    let Some(device) = device else {
+        let refused = || failed(GraphError::Refused { operator: problem.operator(), product });
+        return problem.vendor_route(product, edition).map(|_| None).ok_or_else(refused);
+    };
+    let bytes = graph(problem, &device).map_err(failed)?.bytes();
+    usize::try_from(bytes).map(Some).map_err(|_| failed(GraphError::TooLarge))
 }
 
 /// Phase 2: puts the work of an executor on a stream. An executor that is not repeatable is used up.
@@ -201,4 +208,34 @@ pub(crate) fn set_address(executor: usize, among: Among, index: usize, address: 
     let none = || Failure::new(code::PARAM_INVALID, format!("index is {index}: there are {count} such tensors"));
     argument.ok_or_else(none)?.set_address(address);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ubtile_sim::product::Soc;
+    use ubtile_tiling::{Dtype, Edition, Product, TensorDesc, im2col_backward};
+
+    use super::*;
+
+    /// The model asks for workspace that ubtile's own plan does not take.
+    #[test]
+    fn without_a_model_the_workspace_is_the_plans() {
+        let desc = im2col_backward::Desc {
+            grad_output: TensorDesc::contiguous(Dtype::F16, &[4, 4]).unwrap(),
+            input_size: &[3, 3],
+            kernel_size: &[2, 2],
+            dilation: &[1, 1],
+            padding: &[0, 0],
+            stride: &[1, 1],
+            out: TensorDesc::contiguous(Dtype::F16, &[1, 3, 3]).unwrap(),
+        };
+        let problem = Problem::Im2colBackward(im2col_backward::check(&desc, None, Edition::Any).unwrap());
+        let workspace = |product, device| {
+            planned(problem, &Known { product, edition: Edition::Any, device }).map(|work| work.workspace())
+        };
+        let device = Device::of(&Soc::builtin("Ascend910B1").unwrap()).ok();
+        assert!(workspace(Product::AtlasA2, device).is_ok_and(|bytes| bytes > 0));
+        assert_eq!(workspace(Product::AtlasA2, None), Ok(0));
+        assert_eq!(workspace(Product::AtlasInference, None).map_err(|failure| failure.code), Err(code::PARAM_INVALID));
+    }
 }

@@ -1,7 +1,9 @@
 //! `UBTILE_PROFILE=DIR`: every call of an operator is simulated on the product that the library stands for, and the files of that go to
-//! a folder of its own in `DIR`.
+//! a folder of its own in `DIR`, or in one there that no other process has.
 //!
 //! That never fails a client: what cannot be simulated has a report that says why, and what cannot be written a line on stderr.
+
+mod claim;
 
 use std::env;
 use std::fmt;
@@ -68,10 +70,11 @@ impl Failed {
 /// Calls so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// The folder that the environment names. It is read once: a client may change its environment while streams run.
+/// The folder of this process's calls, if the environment names one. It is read once: a client may change its environment while
+/// streams run.
 fn named() -> Option<PathBuf> {
     static FOLDER: Monitor<Option<Option<PathBuf>>> = Monitor::new(None);
-    let read = || env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let read = || env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(|folder| claim::claim(folder.into()));
     FOLDER.lock().get_or_insert_with(read).clone()
 }
 
@@ -90,6 +93,12 @@ pub(crate) fn asked(function: &'static str, work: &Work, deterministic: bool) ->
     Some(Profiled { folder, function, chosen, deterministic, what })
 }
 
+/// Tells whoever started the client.
+fn say(what: &str) {
+    // Nothing is left to do when stderr is closed.
+    let _ = writeln!(stderr(), "ubtile: {VARIABLE}: {what}");
+}
+
 impl Profiled {
     /// Simulates and writes. It takes as long as it takes, on the stream of the call.
     pub(crate) fn write(&self) {
@@ -99,8 +108,7 @@ impl Profiled {
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("{} is not simulated: a defect of this library", self.function),
         };
-        // Nothing is left to do when stderr is closed.
-        let _ = writeln!(stderr(), "ubtile: {VARIABLE}: {problem}");
+        say(&problem);
     }
 
     fn try_write(&self) -> Result<(), NotWritten> {
@@ -124,10 +132,10 @@ impl Profiled {
 
     /// What is known without a run.
     fn outline(&self) -> Simulated {
-        let Chosen { soc, device, .. } = self.chosen;
-        let outline = Simulated { product: Some(device.product.name()), ..Simulated::of_program(self.function, soc) };
+        let Chosen { soc, known, .. } = self.chosen;
+        let outline = Simulated { product: Some(known.product.name()), ..Simulated::of_program(self.function, soc) };
         let What::Problem(problem) = &self.what else { return outline };
-        let vendor_route = problem.vendor_route(device.product, device.edition).map(Route::name);
+        let vendor_route = problem.vendor_route(known.product, known.edition).map(Route::name);
         Simulated { program: problem.operator().name().into(), vendor_route, ..outline }
     }
 
@@ -175,11 +183,11 @@ impl Profiled {
     }
 
     fn of_vendor(&self, problem: &Problem) -> Option<Made> {
-        let Chosen { soc, device, .. } = self.chosen;
-        if problem.vendor_route(device.product, device.edition) != Some(Route::AiCore) {
+        let Chosen { soc, known, .. } = self.chosen;
+        if problem.vendor_route(known.product, known.edition) != Some(Route::AiCore) {
             return None;
         }
-        let device = Device { deterministic: self.deterministic, ..*device };
+        let device = Device { deterministic: self.deterministic, ..known.device? };
         let plan = vendor_plan(problem, &device.machine()?).ok()?;
         let program = vendor(problem, &plan, soc).ok()?;
         Some(Made { program, workspace: plan.kernel_workspace_bytes(), tiling_key: Some(plan.tiling_key()) })

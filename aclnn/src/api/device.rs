@@ -3,6 +3,8 @@
 use std::ffi::c_char;
 use std::ptr;
 
+use ubtile_sim::product::Unknown;
+
 use super::{out, timeout};
 use crate::device;
 use crate::failure::{Failure, Outcome, code, status};
@@ -94,7 +96,7 @@ extern "C" fn aclrtGetMemInfo(_attr: i32, free: *mut usize, total: *mut usize) -
     status("aclrtGetMemInfo", || {
         let (free, total) = (out("free", free)?, out("total", total)?);
         device::current()?;
-        let bytes = soc::chosen()?.memory_bytes();
+        let bytes = soc::chosen()?.memory_bytes().map_err(unknown)?;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         total.set(size(bytes));
         free.set(size(bytes.saturating_sub(taken_bytes(Place::Device))));
@@ -107,21 +109,27 @@ extern "C" fn aclrtGetMemInfo(_attr: i32, free: *mut usize, total: *mut usize) -
 extern "C" fn aclrtGetDeviceInfo(deviceId: u32, attr: i32, value: *mut i64) -> i32 {
     status("aclrtGetDeviceInfo", || {
         check_unsigned(deviceId)?;
-        let soc = &soc::chosen()?.soc;
+        let chosen = soc::chosen()?;
+        let soc = &chosen.soc;
         let number = match attr {
             1 => soc.cores.ai_cpu.get().map(|n| i64::from(*n)),
             101 | 102 => soc.cores.ai.get().map(|n| n.get().into()),
             201 => soc.cores.vector.get().map(|n| i64::from(*n)),
             204 => soc.ub.bytes.get().map(|bytes| signed(bytes.0)),
-            301 => soc.memory.bytes.get().map(|bytes| signed(bytes.0)),
+            301 => chosen.memory_bytes().map(signed),
             302 => soc.memory.l2_bytes.get().map(|bytes| signed(bytes.0)),
             601 => soc.version.npu_arch.get().map(|n| i64::from(*n)),
             _ => return Err(Failure::new(code::RT_FEATURE_NOT_SUPPORT, format!("attr is {attr}: not known here"))),
         };
-        let known = number.map_err(|e| Failure::new(code::RT_FEATURE_NOT_SUPPORT, e.to_string()))?;
+        let known = number.map_err(unknown)?;
         out("value", value)?.set(known);
         Ok(())
     })
+}
+
+/// The failure where a number of the product is asked for that is unknown.
+fn unknown(number: Unknown) -> Failure {
+    Failure::new(code::RT_FEATURE_NOT_SUPPORT, number.to_string())
 }
 
 /// Cores and L2 as the older `aclDeviceInfo` names them.

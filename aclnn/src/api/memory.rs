@@ -15,7 +15,8 @@ fn allocated(place: *mut *mut c_void, name: &str, size: usize, of: Place) -> Out
         return Err(Failure::new(code::INVALID_PARAM, "size is 0"));
     }
     device::current()?;
-    let most = if of == Place::Device { soc::chosen()?.memory_bytes() } else { u64::MAX };
+    // Where it is unknown how much memory the product has, this machine's is the limit.
+    let most = if of == Place::Device { soc::chosen()?.memory_bytes().unwrap_or(u64::MAX) } else { u64::MAX };
     place.set(allocate(size, of, most)? as *mut c_void);
     Ok(())
 }

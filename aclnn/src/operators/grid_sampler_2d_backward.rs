@@ -2,7 +2,6 @@
 
 use ubtile_kernels::grid_sampler_2d_backward::{Inputs, Outputs, run_parallel};
 use ubtile_kernels::{Level, ValuesMut};
-use ubtile_sim::aclnn::Device;
 use ubtile_tiling::grid_sampler_2d_backward::{Desc, Plan, check};
 use ubtile_tiling::{Problem, Tensor};
 
@@ -10,6 +9,7 @@ use super::{Elements, Work, failed};
 use crate::argument::{Argument, booleans, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::Outcome;
+use crate::soc::Known;
 use crate::threads::Threads;
 
 /// What a call is given, in the order of the parameters.
@@ -26,7 +26,7 @@ pub(crate) struct Handles {
 }
 
 /// Phase 1. Without an output mask the vendor's is done before it looks at anything else.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
     if handles.output_mask == 0 {
         return Ok(Prepared { arguments: Vec::new(), work: Work::Nothing });
     }
@@ -47,8 +47,8 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
         align_corners: handles.align_corners,
         output_mask: &output_mask,
     };
-    let problem = check(&desc, Some(device.product), device.edition).map_err(refused)?;
-    let work = planned(Problem::GridSampler2dBackward(problem), device)?;
+    let problem = check(&desc, Some(known.product), known.edition).map_err(refused)?;
+    let work = planned(Problem::GridSampler2dBackward(problem), known)?;
     Ok(Prepared { arguments: vec![grad_output, input, grid, input_grad, grid_grad], work })
 }
 

@@ -2,7 +2,6 @@
 
 use ubtile_kernels::Level;
 use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_parallel};
-use ubtile_sim::aclnn::Device;
 use ubtile_tiling::im2col_backward::{Desc, Plan, check};
 use ubtile_tiling::{Problem, Tensor};
 
@@ -10,6 +9,7 @@ use super::{Elements, failed};
 use crate::argument::{Argument, integers, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::Outcome;
+use crate::soc::Known;
 use crate::threads::Threads;
 
 /// The handles of a call, in the order of the parameters.
@@ -24,7 +24,7 @@ pub(crate) struct Handles {
 }
 
 /// Phase 1.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
     let grad_output = Argument::input("gradOutput", Tensor::GradOutput, handles.grad_output)?;
     let input_size = integers("inputSize", handles.input_size)?;
     let kernel_size = integers("kernelSize", handles.kernel_size)?;
@@ -41,8 +41,8 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
         stride: &stride,
         out: out.desc()?,
     };
-    let problem = check(&desc, Some(device.product), device.edition).map_err(refused)?;
-    let work = planned(Problem::Im2colBackward(problem), device)?;
+    let problem = check(&desc, Some(known.product), known.edition).map_err(refused)?;
+    let work = planned(Problem::Im2colBackward(problem), known)?;
     Ok(Prepared { arguments: vec![grad_output, out], work })
 }
 

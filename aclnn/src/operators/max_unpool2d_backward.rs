@@ -1,8 +1,7 @@
 //! aclnnMaxUnpool2dBackward.
 
 use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel};
-use ubtile_kernels::{Level, Values};
-use ubtile_sim::aclnn::Device;
+use ubtile_kernels::{Level, RunError, Values};
 use ubtile_tiling::max_unpool2d_backward::{Desc, Plan, check};
 use ubtile_tiling::{Problem, Tensor};
 
@@ -10,6 +9,7 @@ use super::{Elements, failed};
 use crate::argument::{Argument, integers, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::{Failure, Outcome, code};
+use crate::soc::Known;
 use crate::threads::Threads;
 
 /// The handles of a call, in the order of the parameters.
@@ -22,7 +22,7 @@ pub(crate) struct Handles {
 }
 
 /// Phase 1.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
     let grad_output = Argument::input("gradOutput", Tensor::GradOutput, handles.grad_output)?;
     let self_tensor = Argument::input("self", Tensor::SelfTensor, handles.self_tensor)?;
     let indices = Argument::input("indices", Tensor::Indices, handles.indices)?;
@@ -35,8 +35,8 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
         output_size: &output_size,
         out: out.desc()?,
     };
-    let problem = check(&desc, Some(device.product), device.edition).map_err(refused)?;
-    let work = planned(Problem::MaxUnpool2dBackward(problem), device)?;
+    let problem = check(&desc, Some(known.product), known.edition).map_err(refused)?;
+    let work = planned(Problem::MaxUnpool2dBackward(problem), known)?;
     Ok(Prepared { arguments: vec![grad_output, self_tensor, indices, out], work })
 }
 
@@ -66,7 +66,14 @@ pub(super) fn run(
         }
         indices => indices,
     };
-    run_parallel(plan, level, &threads, Inputs { grad_output, indices }, Outputs { out }, workspace).map_err(failed)
+    let ran = run_parallel(plan, level, &threads, Inputs { grad_output, indices }, Outputs { out }, workspace);
+    ran.map_err(|error| match error {
+        RunError::Index { position, index, .. } => {
+            let least = format!("an index into this plane is at least -{cells} and below {cells}");
+            Failure::new(code::RUNTIME_ERROR, format!("indices[{position}] is {index}: {least}"))
+        }
+        error => failed(error),
+    })
 }
 
 /// A negative index as one from the start, where it is in the plane.

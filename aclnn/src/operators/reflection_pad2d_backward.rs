@@ -6,17 +6,17 @@
 
 use half::{bf16, f16};
 use ubtile_kernels::{Values, ValuesMut};
-use ubtile_sim::aclnn::Device;
 use ubtile_tiling::{Problem, Tensor, replication_pad2d_backward as pad};
 
 use super::replication_pad2d_backward::{Checked, Handles};
 use super::{Elements, Work};
 use crate::executor::{Prepared, workspace_of};
 use crate::failure::{Failure, Outcome, code};
+use crate::soc::Known;
 
 /// Phase 1: the rules of replication padding, and paddings below the sizes they mirror.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
-    let Checked { arguments, padding, problem } = handles.check(device)?;
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
+    let Checked { arguments, padding, problem } = handles.check(known)?;
     for (i, (&got, size)) in padding.iter().zip([problem.w, problem.w, problem.h, problem.h]).enumerate() {
         if usize::try_from(got).is_ok_and(|got| got >= size) {
             let message = format!("padding[{i}] is {got}: less than self's size there, {size}, is required");
@@ -26,7 +26,7 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
     let general = Problem::ReplicationPad2dBackward(problem);
     let work = match general.early_success() {
         Some(_) => Work::Nothing,
-        None => Work::Reflection { problem, workspace: workspace_of(&general, device)? },
+        None => Work::Reflection { problem, workspace: workspace_of(&general, known)?.unwrap_or(0) },
     };
     Ok(Prepared { arguments, work })
 }

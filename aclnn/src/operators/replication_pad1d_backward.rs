@@ -1,6 +1,5 @@
 //! aclnnReplicationPad1dBackward: replication padding of images that are one row high.
 
-use ubtile_sim::aclnn::Device;
 use ubtile_tiling::replication_pad2d_backward::{Desc, check};
 use ubtile_tiling::{Problem, Tensor, TensorDesc};
 
@@ -8,9 +7,10 @@ use super::replication_pad2d_backward::{Handles, formats};
 use crate::argument::{Argument, integers, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::{Failure, Outcome, code};
+use crate::soc::Known;
 
 /// Phase 1. Tensors are `[C, W]` or `[N, C, W]`, `padding` is left and right.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
     let grad_output = Argument::input("gradOutput", Tensor::GradOutput, handles.grad_output)?;
     let self_tensor = Argument::input("self", Tensor::SelfTensor, handles.self_tensor)?;
     let padding = integers("padding", handles.padding)?;
@@ -26,9 +26,9 @@ pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
     };
     let arguments = vec![grad_output, self_tensor, grad_input];
     formats(&arguments)?;
-    let checked = check(&desc, Some(device.product), device.edition).map_err(refused);
+    let checked = check(&desc, Some(known.product), known.edition).map_err(refused);
     let problem = checked.map_err(|f| Failure { message: format!("read as [N, C, 1, W]: {}", f.message), ..f })?;
-    Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), device)? })
+    Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), known)? })
 }
 
 /// The same tensor with a dimension of size 1 before the last.

@@ -2,7 +2,6 @@
 
 use ubtile_kernels::Level;
 use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run_parallel};
-use ubtile_sim::aclnn::Device;
 use ubtile_tiling::replication_pad2d_backward::{Desc, Plan, check};
 use ubtile_tiling::{Problem, Tensor, replication_pad2d_backward as pad};
 
@@ -10,6 +9,7 @@ use super::{Elements, failed};
 use crate::argument::{Argument, integers, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::Outcome;
+use crate::soc::Known;
 use crate::threads::Threads;
 
 /// The handles of a call, in the order of the parameters.
@@ -29,7 +29,7 @@ pub(super) struct Checked {
 
 impl Handles {
     /// What both paddings check.
-    pub(super) fn check(&self, device: &Device) -> Outcome<Checked> {
+    pub(super) fn check(&self, known: &Known) -> Outcome<Checked> {
         let grad_output = Argument::input("gradOutput", Tensor::GradOutput, self.grad_output)?;
         let self_tensor = Argument::input("self", Tensor::SelfTensor, self.self_tensor)?;
         let padding = integers("padding", self.padding)?;
@@ -42,7 +42,7 @@ impl Handles {
         };
         let arguments = vec![grad_output, self_tensor, grad_input];
         formats(&arguments)?;
-        let problem = check(&desc, Some(device.product), device.edition).map_err(refused)?;
+        let problem = check(&desc, Some(known.product), known.edition).map_err(refused)?;
         Ok(Checked { arguments, padding, problem })
     }
 }
@@ -54,9 +54,9 @@ pub(super) fn formats(arguments: &[Argument]) -> Outcome {
 }
 
 /// Phase 1.
-pub(crate) fn prepare(handles: &Handles, device: &Device) -> Outcome<Prepared> {
-    let Checked { arguments, problem, .. } = handles.check(device)?;
-    Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), device)? })
+pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
+    let Checked { arguments, problem, .. } = handles.check(known)?;
+    Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), known)? })
 }
 
 /// The kernel.

@@ -9,6 +9,7 @@ use crate::{PlanError, TargetSpec, Tensor, TensorSlot, Workspace};
 use staging::Copies;
 
 mod any;
+pub(crate) mod cores;
 pub(crate) mod grid_sampler_2d_backward;
 pub(crate) mod im2col_backward;
 pub(crate) mod max_unpool2d_backward;
@@ -231,13 +232,9 @@ impl Common {
         shares::at_least_1(block)
     }
 
-    /// Why there are so many shares.
-    pub(crate) fn block_dim_choice(&self) -> Choice {
-        let Self { block_dim, target, .. } = *self;
-        let on_all = block_dim == target.cores;
-        let (bound, limit) = if on_all { (Bound::Cores, target.cores) } else { (Bound::Work, block_dim) };
-        let (alternative, larger) = (one_less(block_dim), one_more(block_dim, bound));
-        Choice { name: "block_dim", value: block_dim, bound, limit, used: block_dim, alternative, larger }
+    /// Why there are so many shares of `units`; one where it is `idle` as there is nothing to compute.
+    pub(crate) fn block_dim_choice(&self, units: &shares::Units, idle: bool) -> Choice {
+        cores::block_dim(self.target.cores, |cores| if idle { self.block_dim } else { units.shares(cores).get() })
     }
 }
 

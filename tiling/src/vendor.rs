@@ -3,8 +3,7 @@
 //! For reports and for the simulator's vendor programs only; kernels run native plans. What the formulas are and where they
 //! come from is in each operator's file. A product without a published tiling has no [`VendorPlan`].
 
-use crate::plan::{one_less, one_more};
-use crate::{Bound, Choice, Dtype, Operator, PlanError, Problem, Region};
+use crate::{Bound, Choice, Dtype, Measure, Operator, PlanError, Problem, Region};
 use factor::Factor;
 
 pub use error::VendorError;
@@ -57,12 +56,12 @@ const MAX_FIELDS: usize = 24;
 pub struct VendorPlan {
     operator: Operator,
     tiling_key: usize,
-    block_dim: usize,
     workspace_bytes: usize,
     fields: [Field; MAX_FIELDS],
     count: usize,
-    block_bound: Bound,
+    block: Choice,
     factors: [Option<Factor>; 2],
+    limit: Option<Measure>,
     /// Why it has its key.
     rule: &'static str,
     neighbours: [Option<Neighbour>; key::MOST],
@@ -83,17 +82,18 @@ impl VendorArch {
 }
 
 impl VendorPlan {
-    fn new(operator: Operator, tiling_key: usize, block_dim: usize, workspace_bytes: usize) -> Self {
+    /// `block` is why it takes so many cores.
+    fn new(operator: Operator, tiling_key: usize, block: Choice, workspace_bytes: usize) -> Self {
         let none = Field { name: "", value: 0 };
         Self {
             operator,
             tiling_key,
-            block_dim,
             workspace_bytes,
             fields: [none; MAX_FIELDS],
             count: 0,
-            block_bound: Bound::Work,
+            block,
             factors: [None; 2],
+            limit: None,
             rule: "",
             neighbours: [None; key::MOST],
             kept: "",
@@ -107,9 +107,15 @@ impl VendorPlan {
         self
     }
 
-    /// Says why there are so many cores, and how many elements are worked on at a time.
-    fn because(mut self, block_bound: Bound, factors: [Option<Factor>; 2]) -> Self {
-        (self.block_bound, self.factors) = (block_bound, factors);
+    /// Says how many elements are worked on at a time.
+    fn at_once(mut self, factors: [Option<Factor>; 2]) -> Self {
+        self.factors = factors;
+        self
+    }
+
+    /// Says which of the problem's sizes its tiling limits.
+    fn within(mut self, limit: Measure) -> Self {
+        self.limit = Some(limit);
         self
     }
 
@@ -117,6 +123,12 @@ impl VendorPlan {
     fn keyed(mut self, rule: &'static str, neighbours: [Option<Neighbour>; key::MOST]) -> Self {
         (self.rule, self.neighbours) = (rule, neighbours);
         self
+    }
+
+    /// Adds fields that hold no more than `most`.
+    fn with_narrow(self, most: u32, fields: &[(&'static str, usize)]) -> Result<Self, VendorError> {
+        fields.iter().try_for_each(|&(name, value)| within(name, value, most as usize))?;
+        Ok(self.with(fields))
     }
 
     fn with(mut self, fields: &[(&'static str, usize)]) -> Self {
@@ -150,10 +162,16 @@ impl VendorPlan {
         self.neighbours.into_iter().flatten()
     }
 
+    /// What the tiling limits of the problem's sizes, where it does: beyond it the tiling fails.
+    #[must_use]
+    pub const fn limit(&self) -> Option<Measure> {
+        self.limit
+    }
+
     /// Cores that are launched.
     #[must_use]
     pub const fn block_dim(&self) -> usize {
-        self.block_dim
+        self.block.value
     }
 
     /// Workspace that the kernel asks for, in bytes, the system's part included.
@@ -186,10 +204,7 @@ impl VendorPlan {
 
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let (value, bound) = (self.block_dim, self.block_bound);
-        let (alternative, larger) = (one_less(value), one_more(value, bound));
-        let block_dim = Choice { name: "block_dim", value, bound, limit: value, used: value, alternative, larger };
-        core::iter::once(block_dim).chain(self.factors.into_iter().flatten().map(|factor| factor.choice()))
+        core::iter::once(self.block).chain(self.factors.into_iter().flatten().map(|factor| factor.choice()))
     }
 
     /// The same tiling with fewer elements at a time, by the vendor's name of the field.
@@ -264,6 +279,11 @@ pub fn vendor_plan_in(problem: &Problem, dtype: Dtype, machine: &VendorMachine) 
 /// What the framework itself takes of the workspace on these generations.
 const SYSTEM_WORKSPACE: usize = 16 * 1024 * 1024;
 
+/// Refuses a number of the tiling beyond what the vendor counts with.
+const fn within(name: &'static str, got: usize, most: usize) -> Result<(), VendorError> {
+    if got <= most { Ok(()) } else { Err(VendorError::Beyond { name, got, most }) }
+}
+
 /// Size in bytes of the tiling object, for which the tilings keep room in the unified buffer (confirmed by worked rows).
 const TILING_OBJECT: usize = 896;
 
@@ -280,11 +300,6 @@ const fn ceil_to(n: usize, to: usize) -> usize {
 /// Bytes of the unified buffer that a tiling may use, `reserved` and the tiling object taken off.
 const fn usable(ub_bytes: usize, reserved: usize) -> usize {
     floor_to(floor_to(ub_bytes.saturating_sub(reserved), 32).saturating_sub(TILING_OBJECT), 32)
-}
-
-/// Why `used` of `cores` cores are launched.
-fn core_bound(used: usize, cores: usize) -> Bound {
-    if used == cores { Bound::Cores } else { Bound::Work }
 }
 
 /// The quotient and remainder rule of the vendor's tilings: used cores, items of each, and how many of the first take one more.

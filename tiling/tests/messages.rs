@@ -30,6 +30,7 @@ fn tilings_of_the_vendor() {
     says(&VendorError::NoKernel { operator, dtype: Dtype::F64 }, &[vendor_name, "f64", "AICPU"]);
     says(&VendorError::Padding { got: -3 }, &["-3"]);
     says(&VendorError::UbInsufficient { got: 1000, want: 4000 }, &["1000", "4000", "3000"]);
+    says(&VendorError::Beyond { name: "batch", got: 7, most: 5 }, &["batch 7", "2 more", "the 5"]);
     says(&VendorError::NoWork, &["no kernel"]);
     says(&VendorError::TooLarge, &["sizes"]);
 }

@@ -11,9 +11,13 @@ use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use ubtile_testkit::problems::{Im2col, MaxUnpool};
 use ubtile_tiling::{
-    Bound, Choice, Dtype, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan, im2col_backward as im2col,
-    max_unpool2d_backward as max_unpool, plan, replication_pad2d_backward as replication_pad,
+    Bound, Choice, Dtype, Larger, Operator, PlanError, PlanOptions, Problem, TargetSpec, TilingPlan,
+    im2col_backward as im2col, max_unpool2d_backward as max_unpool, plan,
+    replication_pad2d_backward as replication_pad,
 };
+
+/// Cores beyond which none of these problems has more shares.
+const MOST_CORES: usize = 400;
 
 /// Bytes of a tile of the folding with so many taps, from its boxes.
 fn fold_bytes(plan: &im2col::Plan, taps: usize, [rows, columns]: [usize; 2]) -> usize {
@@ -170,25 +174,32 @@ proptest! {
             }
             let Choice { value, bound, limit: most, alternative, larger, .. } = choice;
             prop_assert_eq!(value, plan.block_dim());
-            prop_assert_eq!(alternative, Some(value - 1).filter(|&less| less > 0));
+            // The same by planning for each number of cores.
+            let of = |cores| planned(&problem, &TargetSpec { cores, ..target }, limit).block_dim();
+            prop_assert_eq!(alternative, (1..target.cores).map(of).filter(|&less| less < value).max());
+            let more = (target.cores + 1..MOST_CORES).find(|&cores| of(cores) > value);
             let unlimited = planned(&problem, &target, None);
-            match bound {
-                Bound::Cores => prop_assert!(value == target.cores && most == value && choice.used == value),
-                Bound::Work => {
-                    prop_assert!(value < target.cores && most == value && choice.used == value, "{choice:?}");
-                    prop_assert_eq!(unlimited.block_dim(), value);
+            match (bound, more) {
+                (Bound::Cores, Some(more)) => {
+                    prop_assert_eq!((most, choice.used), (target.cores, value));
+                    prop_assert_eq!(larger, Larger { value: of(more), bound, limit: most, needs: more });
                 }
-                bound => {
+                (Bound::Cores | Bound::Work, None) => {
+                    prop_assert_eq!((most, choice.used, bound == Bound::Cores), (value, value, value == target.cores));
+                    prop_assert_eq!(unlimited.block_dim(), value);
+                    prop_assert_eq!(larger, Larger { value: value + 1, bound: Bound::Work, limit: value, needs: value + 1 });
+                }
+                (Bound::Work, Some(more)) => prop_assert!(false, "{more} cores give more: {choice:?}"),
+                (bound, _) => {
                     prop_assert_eq!((bound, Some(most)), (Bound::WorkspaceLimit, limit));
                     prop_assert_eq!(choice.used, plan.workspace_bytes());
                     prop_assert_eq!((larger.value, larger.limit), (unlimited.block_dim(), most));
                     let regions = unlimited.workspace().regions();
                     let copies = regions.iter().any(|region| ["grad_output", "input"].contains(&region.name));
                     prop_assert!(copies || larger.needs == unlimited.workspace_bytes(), "{choice:?}");
-                    prop_assert!(larger.over() > 0, "{choice:?}");
                 }
             }
-            prop_assert!(bound == Bound::WorkspaceLimit || larger.value == value + 1 && larger.over() > 0, "{choice:?}");
+            prop_assert!(larger.over() > 0, "{choice:?}");
         }
         names.dedup();
         prop_assert_eq!(names.len(), plan.choices().count());

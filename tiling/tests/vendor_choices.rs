@@ -2,7 +2,8 @@
 
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
 use ubtile_tiling::{
-    Bound, Dtype, Operator, PlanError, Problem, VendorArch, VendorMachine, VendorPlan, vendor_plan, vendor_plan_in,
+    Bound, Dtype, Larger, Measure, Operator, PlanError, Problem, VendorArch, VendorError, VendorMachine, VendorPlan,
+    vendor_plan, vendor_plan_in,
 };
 
 const SYSTEM: usize = 16 << 20;
@@ -111,6 +112,128 @@ fn phases_and_bounds_are_those_of_the_kernel() {
             assert_eq!(plan.choices().next().map(|choice| choice.bound), Some(bound), "{c}");
         }
     }
+}
+
+/// Im2col with so many channels of such an image.
+fn image(c: usize, [h, w]: [usize; 2]) -> Problem {
+    let ones = [1, 1];
+    let window = Im2col { kernel: ones, dilation: ones, padding: [0, 0], stride: ones, ..Default::default() };
+    Problem::Im2colBackward(Im2col { n: 1, c, h, w, ..window }.problem())
+}
+
+/// Problems whose work is cut in every way there is: runs of as many, whole images, threads, rows of planes, rounds that are full.
+fn cut_problems() -> Vec<(Problem, VendorMachine)> {
+    let [a2, ascend_950] = [VendorArch::Dav2201, VendorArch::Dav3510].map(|arch| VendorMachine { arch, ..MACHINE });
+    let fixed = [a2, ascend_950].map(|machine| VendorMachine { deterministic: true, ..machine });
+    let mut problems = Vec::new();
+    for (n, ho) in [(1, 3), (7, 4), (33, 30), (70, 12)] {
+        for machine in [a2, ascend_950].into_iter().chain(fixed) {
+            for dtype in [Dtype::F32, Dtype::F16] {
+                let spec = GridSampler { dtype, n, ho, wo: 17, ..Default::default() };
+                problems.push((Problem::GridSampler2dBackward(spec.problem()), machine));
+            }
+        }
+    }
+    for (n, c, h) in [(1, 1, 5), (3, 13, 7), (2, 44, 11)] {
+        for padding in [[1, 2, 3, 4], [1, 1, 0, 0]] {
+            let spec = ReplicationPad { n, c, h, padding, ..Default::default() };
+            problems.push((Problem::ReplicationPad2dBackward(spec.problem()), a2));
+        }
+    }
+    for (h, w) in [(1, 1), (1, 17), (9, 34), (15, 20)] {
+        problems.push((image(1, [h, w]), ascend_950));
+    }
+    for (c, h) in [(1, 3), (1, 30), (3, 8), (50, 2), (32, 33)] {
+        for out_h in [4, 4000] {
+            let spec = MaxUnpool { n: 1, c, h, w: 17, out_h, out_w: 17, ..Default::default() };
+            problems.push((Problem::MaxUnpool2dBackward(spec.problem()), ascend_950));
+        }
+    }
+    problems
+}
+
+/// The numbers of cores beside the one that is taken are those that another number of cores gives, and none that is nearer is.
+#[test]
+fn other_numbers_of_cores_are_the_nearest() {
+    let mut bounds = [0; 3];
+    for ((problem, machine), cores) in
+        cut_problems().into_iter().flat_map(|problem| [1, 2, 3, 7, 31, 40, 48, 63, 64].map(|cores| (problem, cores)))
+    {
+        let of = |vector_cores| vendor_plan(&problem, &VendorMachine { vector_cores, ..machine }).unwrap();
+        let value = of(cores).block_dim();
+        let choice = of(cores).choices().next().unwrap();
+        assert_eq!((choice.name, choice.value, choice.used), ("block_dim", value, value));
+        let smaller = (1..cores).map(|cores| of(cores).block_dim()).filter(|&less| less < value).max();
+        assert_eq!(choice.alternative, smaller, "{problem:?} on {cores}");
+        let more = (cores + 1..700).find(|&cores| of(cores).block_dim() > value);
+        let (bound, larger) = match more {
+            Some(more) => {
+                let larger = Larger { value: of(more).block_dim(), bound: Bound::Cores, limit: cores, needs: more };
+                (Bound::Cores, Some(larger))
+            }
+            None if of(cores).phases().len() > 1 => (Bound::Vendor, None),
+            None if value == cores => (Bound::Cores, None),
+            None => (Bound::Work, None),
+        };
+        let none = if bound == Bound::Vendor { bound } else { Bound::Work };
+        let none = Larger { value: value + 1, bound: none, limit: value, needs: value + 1 };
+        // Of 700 cores hardly a problem has work for all.
+        let larger = larger.unwrap_or(none);
+        if more.is_some() || choice.larger.needs < 700 {
+            assert_eq!((choice.bound, choice.larger), (bound, larger), "{problem:?} on {cores}");
+            bounds[[Bound::Cores, Bound::Work, Bound::Vendor].iter().position(|known| *known == bound).unwrap()] += 1;
+        }
+    }
+    assert!(bounds.iter().all(|&seen| seen > 20), "{bounds:?}");
+}
+
+/// 306 elements on 64 cores: five each, for 62 cores. Six are for 51, and four would be for 77, more than there are.
+#[test]
+fn a_step_of_cores_is_told_whole() {
+    let machine = VendorMachine { arch: VendorArch::Dav3510, vector_cores: 64, ..MACHINE };
+    let choice = vendor_plan(&image(17, [9, 2]), &machine).unwrap().choices().next().unwrap();
+    assert_eq!((choice.value, choice.alternative), (62, Some(51)));
+    assert_eq!((choice.bound, choice.used, choice.slack()), (Bound::Cores, 62, 2));
+    assert_eq!((choice.larger.value, choice.larger.needs, choice.larger.over()), (77, 77, 13));
+}
+
+/// The 950's tiling of im2col takes 2^31 - 1 output elements, and says how many are left; one more has none.
+#[test]
+fn im2col_has_a_most() {
+    let machine = VendorMachine { arch: VendorArch::Dav3510, ..MACHINE };
+    let most = i32::MAX as usize;
+    let of = |c, w| vendor_plan(&image(c, [1, w]), &machine);
+    for (c, w) in [(1, most), (511, 1 << 22), (most, 1)] {
+        let plan = of(c, w).unwrap();
+        assert_eq!(plan.field("total"), Some(c * w));
+        assert_eq!(plan.limit(), Some(Measure { name: "N x C x H x W", used: c * w, limit: most }));
+    }
+    for (c, w) in [(1, most + 1), (512, 1 << 22), (1 << 20, 1 << 20)] {
+        assert_eq!(of(c, w), Err(VendorError::Beyond { name: "total", got: c * w, most }));
+    }
+}
+
+/// Fields of 32 bits: what does not fit one has no tiling.
+#[test]
+fn fields_have_32_bits() {
+    let beyond = 1usize << 32;
+    let sampled = |n, hi, ho| {
+        let spec = GridSampler { n, c: 1, hi, wi: 1, ho, wo: 1, ..Default::default() };
+        vendor_plan(&Problem::GridSampler2dBackward(spec.problem()), &MACHINE)
+    };
+    let none = |name, got| Err(VendorError::Beyond { name, got, most: beyond - 1 });
+    assert_eq!(sampled(beyond, 1, 1), none("batch", beyond));
+    assert_eq!(sampled(1, beyond, 1), none("height", beyond));
+    assert_eq!(sampled(1, 1, beyond), none("gridH", beyond));
+    assert_eq!(sampled(beyond - 1, 1, 1).map(|plan| plan.field("batch")), Ok(Some(beyond - 1)));
+    let padded = |n, w, left| {
+        let spec = ReplicationPad { n, c: 1, h: 1, w, padding: [left, 0, 0, 0], ..Default::default() };
+        vendor_plan(&Problem::ReplicationPad2dBackward(spec.problem()), &MACHINE)
+    };
+    assert_eq!(padded(beyond, 1, 1), none("batch", beyond));
+    assert_eq!(padded(1, beyond, 1), none("width", beyond + 1));
+    assert_eq!(padded(1, 1, 1 << 31), Err(VendorError::Beyond { name: "padLeft", got: 1 << 31, most: (1 << 31) - 1 }));
+    assert!(padded(1, 1, (1 << 31) - 1).is_ok());
 }
 
 /// Who converts all tensors first has the tiling of the dtype that he converts to.

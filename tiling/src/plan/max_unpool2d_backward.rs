@@ -183,7 +183,7 @@ impl Plan {
         let bytes = |elements, cells| self.bytes(Size { elements, cells });
         let common = &self.common;
         [
-            common.block_dim_choice(),
+            common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),
             common.tile_choice("tile_elements", elements, self.plane_size(), |n| bytes(n, cells)),
             common.tile_choice("tile_cells", cells, self.cells(), |n| bytes(elements, n)),
         ]

@@ -238,7 +238,7 @@ impl Plan {
             let columns = largest(width.min(most_columns), local, |columns| bytes(1, columns)).unwrap_or(1);
             self.common.tile_choice("tile_columns", columns, width, |columns| bytes(1, columns))
         };
-        [self.common.block_dim_choice(), tile].into_iter()
+        [self.common.block_dim_choice(&self.units(), self.problem.early_success().is_some()), tile].into_iter()
     }
 
     /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.

@@ -34,6 +34,15 @@ pub enum VendorError {
         /// Bytes it would take.
         want: usize,
     },
+    /// A number beyond what the vendor's tiling takes, which fails (561002), or beyond the 32 bits of its field.
+    Beyond {
+        /// The vendor's name of it.
+        name: &'static str,
+        /// The number.
+        got: usize,
+        /// The most that it may be.
+        most: usize,
+    },
     /// The problem is solved without a kernel: an empty tensor, or nothing wanted.
     NoWork,
     /// Sizes beyond what the vendor's tiling counts.
@@ -58,6 +67,10 @@ impl fmt::Display for VendorError {
                     f,
                     "the unified buffer of {got} bytes does not hold one tile, which takes {want} bytes: {short} more"
                 )
+            }
+            Self::Beyond { name, got, most } => {
+                let over = got.saturating_sub(*most);
+                write!(f, "{name} {got} is {over} more than the {most} that the vendor's tiling counts to")
             }
             Self::NoWork => f.write_str("nothing is computed: the vendor launches no kernel"),
             Self::TooLarge => f.write_str("the sizes are beyond what the vendor's tiling counts"),

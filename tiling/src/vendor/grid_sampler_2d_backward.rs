@@ -8,10 +8,11 @@ use core::num::NonZeroUsize;
 use super::key::{Change, MOST, across, neighbours};
 use super::{
     Factor, Neighbour, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to,
-    core_bound, floor_to, spread, usable,
+    floor_to, spread, usable,
 };
 use crate::grid_sampler_2d_backward::{Geometry, Interpolation, PaddingMode};
-use crate::{Bound, Dtype, Operator};
+use crate::plan::{cores, one_more};
+use crate::{Bound, Choice, Dtype, Operator};
 
 /// Bytes of the unified buffer that the tiling leaves alone.
 const RESERVED: usize = 2048;
@@ -55,7 +56,8 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let plane = problem.ho.checked_mul(problem.wo).ok_or(VendorError::TooLarge)?;
     let points = plane.checked_mul(problem.n).ok_or(VendorError::TooLarge)?;
     let pixels = problem.c.saturating_mul(problem.hi).saturating_mul(problem.wi);
-    let [used, each, tail, tail_images] = points_per_core(problem.n, plane, points, cores, kind, machine.deterministic);
+    let per_core = |cores| points_per_core(problem.n, plane, points, cores, kind, machine.deterministic);
+    let [used, each, tail, tail_images] = per_core(cores);
     // The cast runs in the same launch, so on the cores that the points got.
     let [used_cast, each_cast, tail_cast] = spread(problem.n.saturating_mul(pixels), used);
 
@@ -91,36 +93,45 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
         limit: machine.ub_bytes,
     };
     let casts = kind == Kind::Aiv && halves;
-    let bound = if casts { Bound::Vendor } else { core_bound(used, machine.vector_cores) };
+    let block = cores::block_dim(cores, |cores| {
+        let [used, ..] = per_core(cores);
+        used
+    });
+    // One core whatever there is.
+    let block =
+        if casts { Choice { bound: Bound::Vendor, larger: one_more(1, Bound::Vendor), ..block } } else { block };
     let factors = [Some(points_at_once), casts.then_some(cast_at_once)];
-    let plan = VendorPlan::new(Operator::GridSampler2dBackward, key, used, workspace).because(bound, factors);
+    let plan = VendorPlan::new(Operator::GridSampler2dBackward, key, block, workspace).at_once(factors);
     let plan = match kind {
         Kind::Aiv if halves => plan.keeping("input_grad in f32", &["zero", "compute", "cast"]),
         _ => plan.keeping("index and value of each thread", &["compute"]),
     };
-    Ok(plan.keyed(rule(kind), other_keys(problem, machine, key)).with(&[
-        ("batch", problem.n),
-        ("pNumPerCore", each),
-        ("tailPNum", tail),
-        ("channel", problem.c),
-        ("height", problem.hi),
-        ("width", problem.wi),
-        ("gridH", problem.ho),
-        ("gridW", problem.wo),
-        ("blockNum", used),
-        ("ubFactorElement", factor),
-        ("interpolation", problem.interpolation as usize),
-        ("padding", problem.padding_mode as usize),
-        ("alignCorners", usize::from(problem.align_corners)),
-        ("group", group),
-        ("tilingKey", key),
-        ("usedCoreNumCast", used_cast),
-        ("pNumPerCoreCast", each_cast),
-        ("tailPNumCast", tail_cast),
-        ("castElement", cast_element),
-        ("isDeterministic", usize::from(machine.deterministic)),
-        ("tailBNum", tail_images),
-    ]))
+    plan.keyed(rule(kind), other_keys(problem, machine, key)).with_narrow(
+        u32::MAX,
+        &[
+            ("batch", problem.n),
+            ("pNumPerCore", each),
+            ("tailPNum", tail),
+            ("channel", problem.c),
+            ("height", problem.hi),
+            ("width", problem.wi),
+            ("gridH", problem.ho),
+            ("gridW", problem.wo),
+            ("blockNum", used),
+            ("ubFactorElement", factor),
+            ("interpolation", problem.interpolation as usize),
+            ("padding", problem.padding_mode as usize),
+            ("alignCorners", usize::from(problem.align_corners)),
+            ("group", group),
+            ("tilingKey", key),
+            ("usedCoreNumCast", used_cast),
+            ("pNumPerCoreCast", each_cast),
+            ("tailPNumCast", tail_cast),
+            ("castElement", cast_element),
+            ("isDeterministic", usize::from(machine.deterministic)),
+            ("tailBNum", tail_images),
+        ],
+    )
 }
 
 fn kind(problem: &Geometry, machine: &VendorMachine) -> Kind {

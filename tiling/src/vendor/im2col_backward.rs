@@ -6,9 +6,13 @@
 use core::num::NonZeroUsize;
 
 use super::key::{Change, neighbours};
-use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, core_bound};
+use super::{SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, within};
 use crate::im2col_backward::Geometry;
-use crate::{Dtype, Operator};
+use crate::plan::cores;
+use crate::{Dtype, Measure, Operator};
+
+/// The most output elements that its tiling takes: their offsets have 32 bits.
+const MOST_ELEMENTS: usize = i32::MAX as usize;
 
 pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
     const OPERATOR: Operator = Operator::Im2colBackward;
@@ -19,7 +23,9 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let own = key(dtype).ok_or(VendorError::NoKernel { operator: OPERATOR, dtype })?;
     let sizes = [problem.n, problem.c, problem.h, problem.w];
     let total = sizes.into_iter().try_fold(1usize, usize::checked_mul).ok_or(VendorError::TooLarge)?;
-    let block_dim = total.div_ceil(total.div_ceil(machine.vector_cores.max(1)).max(1));
+    within("total", total, MOST_ELEMENTS)?;
+    let limit = Measure { name: "N x C x H x W", used: total, limit: MOST_ELEMENTS };
+    let block_dim = |cores: usize| total.div_ceil(total.div_ceil(cores.max(1)).max(1));
     let ([kh, kw], [dh, dw], [sh, sw]) = (
         problem.kernel.map(NonZeroUsize::get),
         problem.dilation.map(NonZeroUsize::get),
@@ -28,9 +34,9 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let ([ph, pw], [column_h, column_w]) = (problem.padding, problem.columns);
     let typed = |to, dtype| (Change::Value { name: "dtype", to }, key(dtype));
     let others = neighbours(own, [typed("f32", Dtype::F32), typed("f16", Dtype::F16), typed("bf16", Dtype::Bf16)]);
-    let bound = core_bound(block_dim, machine.vector_cores);
-    Ok(VendorPlan::new(OPERATOR, own, block_dim, SYSTEM_WORKSPACE)
-        .because(bound, [None; 2])
+    let block = cores::block_dim(machine.vector_cores, block_dim);
+    Ok(VendorPlan::new(OPERATOR, own, block, SYSTEM_WORKSPACE)
+        .within(limit)
         .keyed("0, 1 and 2 are f32, f16 and bf16", others)
         .with(&[
             ("total", total),

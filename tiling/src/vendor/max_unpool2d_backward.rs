@@ -4,10 +4,9 @@
 //! gather whose tiling is not published.
 
 use super::key::{Change, MOST, across, neighbours};
-use super::{
-    Neighbour, SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, core_bound, spread,
-};
+use super::{Neighbour, SYSTEM_WORKSPACE, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to, spread};
 use crate::max_unpool2d_backward::Geometry;
+use crate::plan::cores;
 use crate::plan::shares::largest;
 use crate::{Dtype, Operator};
 
@@ -22,7 +21,6 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     if matches!(problem.dtype, Dtype::F64 | Dtype::Bf16 | Dtype::C64 | Dtype::C128) {
         return Err(VendorError::NoKernel { operator: OPERATOR, dtype: problem.dtype });
     }
-    let bound = |used| core_bound(used, machine.vector_cores);
     let planes = problem.n.checked_mul(problem.c).ok_or(VendorError::TooLarge)?;
     let axis = problem.out_h.checked_mul(problem.out_w).ok_or(VendorError::TooLarge)?;
     let inner = problem.h.checked_mul(problem.w).ok_or(VendorError::TooLarge)?;
@@ -38,8 +36,8 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let others = sizes.other_keys();
     if key == FULL_LOAD {
         let [used, each, tail] = spread(planes, machine.vector_cores);
-        return Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE)
-            .because(bound(used), [None; 2])
+        let block = cores::block_dim(machine.vector_cores, |cores| planes.min(cores));
+        return Ok(VendorPlan::new(OPERATOR, key, block, SYSTEM_WORKSPACE)
             .keyed(
                 "both rows and the indices' fit the unified buffer twice, and are of the sizes that its gather takes",
                 others,
@@ -55,11 +53,12 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     }
     // N and C have the same size in both tensors, so they merge to one leading dimension.
     let results = planes.checked_mul(inner).ok_or(VendorError::TooLarge)?;
-    let threads = if results.div_ceil(1024) < machine.vector_cores / 2 { 512 } else { 1024 };
-    let each = if results < threads { results } else { results.div_ceil(machine.vector_cores.max(1)) };
-    let used = results.div_ceil(each.max(1));
-    Ok(VendorPlan::new(OPERATOR, key, used, SYSTEM_WORKSPACE)
-        .because(bound(used), [None; 2])
+    let [used, each, threads] = threads_per_core(results, machine.vector_cores);
+    let block = cores::block_dim(machine.vector_cores, |cores| {
+        let [used, ..] = threads_per_core(results, cores);
+        used
+    });
+    Ok(VendorPlan::new(OPERATOR, key, block, SYSTEM_WORKSPACE)
         .keyed("rows are not loaded whole: a thread gathers each element", others)
         .with(&[
             ("usedCoreNum", used),
@@ -71,6 +70,13 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
             ("localMemorySize", machine.ub_bytes.saturating_sub(SIMT_CACHE)),
             ("tilingKey", key),
         ]))
+}
+
+/// Used cores, elements of each, and threads that gather them on a core.
+fn threads_per_core(results: usize, cores: usize) -> [usize; 3] {
+    let threads = if results.div_ceil(1024) < cores / 2 { 512 } else { 1024 };
+    let each = if results < threads { results } else { results.div_ceil(cores.max(1)) };
+    [results.div_ceil(each.max(1)), each, threads]
 }
 
 /// The key of the kernel that loads whole rows: three dimensions, the last but one is gathered along.

@@ -9,8 +9,9 @@ use core::num::NonZeroUsize;
 use super::key::{Change, MOST, neighbours};
 use super::{
     Factor, Neighbour, SYSTEM_WORKSPACE, TILING_OBJECT, VendorArch, VendorError, VendorMachine, VendorPlan, ceil_to,
-    core_bound, floor_to, spread, usable,
+    floor_to, spread, usable,
 };
+use crate::plan::cores;
 use crate::replication_pad2d_backward::Geometry;
 use crate::{Dtype, Operator};
 
@@ -80,31 +81,41 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
         beside: RESERVED + TILING_OBJECT,
         limit: machine.ub_bytes,
     };
-    let bound = core_bound(used, machine.vector_cores);
-    let plan = VendorPlan::new(OPERATOR, key, used, workspace).because(bound, [Some(at_once), None]);
-    Ok(plan.keeping("edges of each core", &["compute"]).keyed(rule(class), other_keys(problem, key)).with(&[
-        ("batch", problem.n),
-        ("channel", problem.c),
-        ("height", height),
-        ("width", width),
-        ("alignHeight", ceil_to(height, 16)),
-        ("alignWidth", ceil_to(width, 16)),
-        ("outHeight", problem.h),
-        ("outWidth", problem.w),
-        ("alignOutHeight", ceil_to(problem.h, 16)),
-        ("alignOutWidth", ceil_to(problem.w, 16)),
-        ("padTop", top),
-        ("padBottom", bottom),
-        ("padLeft", left),
-        ("padRight", right),
-        ("blockNum", used),
-        ("ubFactorElement", factor),
-        ("ncPerCore", each),
-        ("tailNC", tail),
-        ("tilingKey", key),
-        ("wCalCount", edge),
-        ("workspacePerCore", per_core),
-    ]))
+    let block = cores::block_dim(machine.vector_cores, |cores| items.min(cores));
+    let plan = VendorPlan::new(OPERATOR, key, block, workspace).at_once([Some(at_once), None]);
+    let plan = plan.keeping("edges of each core", &["compute"]).keyed(rule(class), other_keys(problem, key));
+    let plan = plan.with_narrow(
+        u32::MAX,
+        &[
+            ("batch", problem.n),
+            ("channel", problem.c),
+            ("height", height),
+            ("width", width),
+            ("alignHeight", ceil_to(height, 16)),
+            ("alignWidth", ceil_to(width, 16)),
+            ("outHeight", problem.h),
+            ("outWidth", problem.w),
+            ("alignOutHeight", ceil_to(problem.h, 16)),
+            ("alignOutWidth", ceil_to(problem.w, 16)),
+        ],
+    )?;
+    // Paddings are signed.
+    let plan = plan.with_narrow(
+        i32::MAX.unsigned_abs(),
+        &[("padTop", top), ("padBottom", bottom), ("padLeft", left), ("padRight", right)],
+    )?;
+    let plan = plan.with_narrow(
+        u32::MAX,
+        &[
+            ("blockNum", used),
+            ("ubFactorElement", factor),
+            ("ncPerCore", each),
+            ("tailNC", tail),
+            ("tilingKey", key),
+            ("wCalCount", edge),
+        ],
+    )?;
+    Ok(plan.with(&[("workspacePerCore", per_core)]))
 }
 
 const fn rule(class: Class) -> &'static str {

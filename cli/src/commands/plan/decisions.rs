@@ -158,7 +158,7 @@ pub(super) fn tiling_key(plan: &VendorPlan) -> Decision {
         name: "tiling_key",
         value: plan.tiling_key().to_string(),
         why: plan.key_rule().to_owned(),
-        measures: Vec::new(),
+        measures: plan.limit().map(MeasureReport::new).into_iter().collect(),
         others: others.collect(),
     }
 }

@@ -188,6 +188,7 @@ pub(crate) fn vendor(
     scheme: Option<Scheme>,
     on_ai_core: bool,
 ) -> Result<Option<VendorPlan>, Error> {
+    use VendorError::{Beyond, NoWork, NotPublished, TooLarge};
     if scheme == Some(Scheme::Native) || scheme.is_none() && !on_ai_core {
         return Ok(None);
     }
@@ -205,7 +206,7 @@ pub(crate) fn vendor(
     };
     match vendor_plan(problem, &machine) {
         Ok(plan) => Ok(Some(plan)),
-        Err(VendorError::NotPublished { .. } | VendorError::NoWork) if scheme.is_none() => Ok(None),
+        Err(NotPublished { .. } | NoWork | Beyond { .. } | TooLarge) if scheme.is_none() => Ok(None),
         Err(error) => Err(Error::Unusable(error.to_string())),
     }
 }

@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use super::{CHANNEL_BLOCK, CHUNK, Copies, Plan, Runs, ceil_div};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::plan::shares::{buffer_bytes, largest};
-use crate::plan::{Bound, Choice, Larger};
+use crate::plan::{Bound, Choice, Larger, cores};
 use crate::{Dtype, PlanError, Tensor};
 
 /// Whether this build has the routes that only machines with vectors take: all but [`Route::Direct`].
@@ -246,15 +246,22 @@ impl Plan {
 
     /// Why there are so many shares.
     pub(super) fn block_dim_choice(&self) -> Choice {
-        let choice = self.common.block_dim_choice();
-        let (Some(limit), Bound::Work) = (self.common.options.workspace_limit, choice.bound) else { return choice };
-        let mut unlimited = *self;
-        unlimited.common.options.workspace_limit = None;
-        // Copies that this route pays for are none that the other one takes.
-        unlimited.copies = Copies::NONE;
-        unlimited.choose();
+        if self.problem.early_success().is_some() {
+            return cores::block_dim(self.common.target.cores, |_| self.common.block_dim);
+        }
+        // Copies that this route pays for are none that another one takes.
+        let routed = |cores: usize, limit: Option<usize>| {
+            let mut plan = Self { copies: Copies::NONE, ..*self };
+            (plan.common.target.cores, plan.common.options.workspace_limit) = (cores, limit);
+            plan.choose();
+            plan
+        };
+        let (cores, limit) = (self.common.target.cores, self.common.options.workspace_limit);
+        let choice = cores::block_dim(cores, |cores| routed(cores, limit).common.block_dim);
+        let Some(limit) = limit.filter(|_| choice.value < cores) else { return choice };
+        let unlimited = routed(cores, None);
         let value = unlimited.common.block_dim;
-        if self.route() == Route::Zero || value <= choice.value {
+        if value <= choice.value {
             return choice;
         }
         let bound = Bound::WorkspaceLimit;

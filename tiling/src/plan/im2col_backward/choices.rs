@@ -44,7 +44,7 @@ impl Plan {
         let larger = Larger { value: more, ..taps.larger };
         let taps = Choice { alternative: less, larger, ..taps };
         [
-            common.block_dim_choice(),
+            common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),
             common.tile_choice("tile_rows", rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
             common.tile_choice("tile_columns", columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
             taps,

@@ -120,10 +120,11 @@ fn editions_differ_on_modes() {
     let error = check(&Desc { padding_mode: 2, ..base() }, None, Edition::V8_3).unwrap_err();
     let want = ContractError::AttributeEdition { attribute: Attribute::PaddingMode, got: 2, edition: Edition::V8_3 };
     assert_eq!(error, want);
-    assert_eq!(error.to_string(), "padding-mode is 2: edition 8.3 does not have that value");
+    assert_eq!(error.to_string(), "padding-mode is 2 (reflection): edition 8.3 does not have that value");
     for edition in [Edition::V8_0, Edition::V8_3] {
         let error = check(&Desc { interpolation: 2, ..base() }, None, edition).unwrap_err();
         assert_eq!(error, ContractError::AttributeEdition { attribute: Attribute::Interpolation, got: 2, edition });
+        assert!(error.to_string().starts_with("interpolation is 2 (bicubic): edition"), "{error}");
     }
 }
 

@@ -172,6 +172,8 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
     for tensor in [grad_output, self_tensor, out] {
         rules.takes_dtype_of(tensor)?;
     }
+    // BOOL came with the edition that F64 went with.
+    rules.takes_dtypes_together(grad_output, out)?;
     let (from, to) = (desc.grad_output.dtype, desc.out.dtype);
     if !can_cast(from, to) {
         return Err(ContractError::Cast { from, to });

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::support::support;
-use crate::{ContractError, Dtype, Edition, Operator, Product};
+use crate::{Attribute, ContractError, Dtype, Edition, Operator, Product};
 
 impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,12 @@ impl fmt::Display for ContractError {
                 }
             }
             Self::AttributeEdition { attribute, got, edition } => {
-                write!(f, "{attribute} is {got}: edition {edition} does not have that value")
+                let word = match (attribute, got) {
+                    (Attribute::Interpolation, 2) => " (bicubic)",
+                    (Attribute::PaddingMode, 2) => " (reflection)",
+                    _ => "",
+                };
+                write!(f, "{attribute} is {got}{word}: edition {edition} does not have that value")
             }
             Self::Bf16Padding { index, got } => {
                 write!(

@@ -27,6 +27,21 @@ impl Rules {
             _ => Err(ContractError::Dtype { tensor: named.tensor, got, operator, product, edition }),
         }
     }
+
+    /// An edition that takes the first tensor's dtype takes the second's too: of [`Edition::Any`] each may be another's.
+    pub(crate) fn takes_dtypes_together(self, first: Named<'_>, second: Named<'_>) -> Result<(), ContractError> {
+        let Self { operator, product, .. } = self;
+        if product.is_none() || self.edition != Edition::Any {
+            return Ok(());
+        }
+        let takes = |named: Named<'_>, edition| support(operator, named.desc.dtype, product, edition).accepted;
+        let mut editions = [Edition::Master, Edition::V8_3, Edition::V8_0].into_iter().filter(|&e| takes(first, e));
+        let Some(edition) = editions.next() else { return Ok(()) };
+        if takes(second, edition) || editions.any(|edition| takes(second, edition)) {
+            return Ok(());
+        }
+        Err(ContractError::Dtype { tensor: second.tensor, got: second.desc.dtype, operator, product, edition })
+    }
 }
 
 /// A tensor's description with its name.

@@ -35,7 +35,8 @@ pub enum Limit {
     Padding,
     /// As [`Padding`](Self::Padding), and `grad_output` at most so high and wide.
     PaddingAndSize(usize, usize),
-    /// A row of the gather and its indices fit the unified buffer of so many bytes, or the tensors are small.
+    /// The gather of less than 2 GiB, from planes of at most 2^30 elements, if a row of it and its indices fit the unified buffer of so
+    /// many bytes, or `grad_output` is small, or there are few indices.
     GatherRow(usize),
 }
 
@@ -45,7 +46,11 @@ impl fmt::Display for Limit {
             Self::Channels(most) => write!(f, "C <= {most}"),
             Self::Padding => f.write_str("padding 0 to 7"),
             Self::PaddingAndSize(h, w) => write!(f, "padding 0 to 7, grad_output <= {h} x {w}"),
-            Self::GatherRow(bytes) => write!(f, "rows fit {} KiB", bytes / 1024),
+            Self::GatherRow(bytes) => write!(
+                f,
+                "grad_output < 2 GiB, planes <= 2^30, and rows fit {} KiB, grad_output <= 3000 KiB or indices <= 2000",
+                bytes / 1024
+            ),
         }
     }
 }

@@ -73,6 +73,29 @@ fn the_summary_table_holds() {
     }
 }
 
+/// What their platform files say of the transfers of vector cores, in bytes a cycle: of main memory, of L2 read and written, and of
+/// what leaves the UB for L2 and main memory.
+#[test]
+fn vector_cores_have_their_own_rates() {
+    for (name, rates) in [
+        ("Ascend310P3", [9, 57, 57, 57, 9]),
+        ("Ascend310B1", [17, 256, 128, 128, 128]),
+        ("Ascend310B2", [17, 256, 128, 128, 128]),
+        ("Ascend310B3", [17, 256, 128, 128, 128]),
+        ("Ascend310B4", [8, 256, 128, 128, 64]),
+    ] {
+        let soc = soc(name);
+        let rate = |key: &str| {
+            let key = format!("vector_core_rates.{key}");
+            let fact = soc.facts().iter().find(|fact| *fact.key == key).unwrap();
+            assert_eq!(fact.grade, Some(Grade::Cited), "{name} {key}");
+            fact.value.as_ref().and_then(|value| value.as_integer().or(value.as_float().map(|f| f as i64))).unwrap()
+        };
+        assert_eq!(rate("ddr_read"), rate("ddr_write"), "{name}");
+        assert_eq!(["ddr_read", "l2_read", "l2_write", "ub_to_l2", "ub_to_ddr"].map(rate), rates, "{name}");
+    }
+}
+
 #[test]
 fn every_file_is_built_in() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("products");

@@ -34,6 +34,8 @@ pub(crate) struct OnSoc {
     pub(crate) edition: Edition,
     /// As the native scheme sees it.
     pub(crate) spec: TargetSpec,
+    /// Bytes that the framework keeps of the unified buffer, where the buffer was set.
+    pub(crate) kept_of_set: Option<usize>,
     /// As the vendor's tilings and aclnn see it.
     pub(crate) device: Result<Device, Unknown>,
 }
@@ -123,9 +125,11 @@ impl OnSoc {
             }
             spec.cores = cores;
         }
+        let mut kept_of_set = None;
         if let Some(ub) = settings.ub_bytes {
-            let reserved = size(*soc.ub.bytes.get().map_err(|e| unknown(&soc, &e))?).saturating_sub(spec.local_bytes);
-            spec.local_bytes = ub.saturating_sub(reserved);
+            let kept = size(*soc.ub.bytes.get().map_err(|e| unknown(&soc, &e))?).saturating_sub(spec.local_bytes);
+            spec.local_bytes = ub.saturating_sub(kept);
+            kept_of_set = Some(kept);
         }
         if let Some(local) = settings.local_bytes.filter(|local| *local > spec.local_bytes) {
             let (most, name) = (spec.local_bytes, soc.name());
@@ -141,7 +145,7 @@ impl OnSoc {
             device.ub_bytes = settings.ub_bytes.unwrap_or(device.ub_bytes);
             device.deterministic = settings.deterministic.unwrap_or(false);
         }
-        Ok(Self { soc, product, edition: args.edition, spec, device })
+        Ok(Self { soc, product, edition: args.edition, spec, kept_of_set, device })
     }
 }
 
@@ -167,6 +171,11 @@ impl<'a> Settings<'a> {
     pub(crate) fn new(args: &'a PlaceArgs) -> Result<Self, Error> {
         let mut settings = Self::default();
         for Named { name, value } in &args.set {
+            let is_tile = name.starts_with("tile_") || name == FACTOR;
+            if !is_tile && !["local_bytes", "ub_bytes", "deterministic"].contains(&name.as_str()) {
+                let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement can be set";
+                return Err(Error::Usage(format!("--set {name}: {names}")));
+            }
             let number = value.parse::<usize>();
             let value = number.map_err(|e| Error::Usage(format!("--set {name}={value}: {e}")))?;
             match (name.as_str(), value) {
@@ -174,11 +183,7 @@ impl<'a> Settings<'a> {
                 ("ub_bytes", bytes) => settings.ub_bytes = Some(bytes),
                 ("deterministic", on @ (0 | 1)) => settings.deterministic = Some(on == 1),
                 ("deterministic", _) => return Err(Error::Usage("--set deterministic: 0 or 1".into())),
-                (name, value) if name.starts_with("tile_") || name == FACTOR => settings.tile.push((name, value)),
-                (other, _) => {
-                    let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement can be set";
-                    return Err(Error::Usage(format!("--set {other}: {names}")));
-                }
+                (tile, value) => settings.tile.push((tile, value)),
             }
         }
         Ok(settings)

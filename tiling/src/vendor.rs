@@ -114,7 +114,7 @@ impl VendorPlan {
     }
 
     /// Says which of the problem's sizes its tiling limits.
-    fn within(mut self, limit: Measure) -> Self {
+    fn limited(mut self, limit: Measure) -> Self {
         self.limit = Some(limit);
         self
     }

@@ -160,6 +160,22 @@ proptest! {
         let plan = replication_pad(&spec);
         let own = plan.tiling_key();
         let (mut told, mut changes) = (told(&plan), padding_changes(&spec));
+        // A padding that the kernels do not take is refused in BF16: no key is told for it.
+        let beyond = |[left, right, top, bottom]: [i64; 4]| {
+            (top != 0 || bottom != 0) && [left, right, top, bottom].into_iter().any(|pad| pad > 7)
+        };
+        let refused = |change: &str| {
+            let bf16 = if let Some(dtype) = change.strip_prefix("dtype ") { dtype == "bf16" } else { spec.dtype == Dtype::Bf16 };
+            bf16 && beyond(match change.strip_prefix("padding ") {
+                Some("left and right 0") => [0, 0, spec.padding[2], spec.padding[3]],
+                Some("top and bottom 0") => [left, right, 0, 0],
+                Some(left) if left.starts_with("left") => [1, right, spec.padding[2], spec.padding[3]],
+                Some(_) => [left, right, i64::from(spec.padding[2] == 0), bottom],
+                None => spec.padding,
+            })
+        };
+        prop_assert!(told.iter().all(|(change, _)| !refused(change)), "{:?}: {:?}", spec, told);
+        changes.retain(|(change, _)| !refused(change));
         changes.retain(|(change, key)| key.is_some() || told.iter().all(|(name, _)| name != change));
         told.retain(|(change, _)| changes.iter().any(|(name, key)| name == change && key.is_some()));
         let keys = changes.into_iter().filter_map(|(change, key)| Some((change, key?)));

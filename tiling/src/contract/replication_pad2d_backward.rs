@@ -51,6 +51,13 @@ pub struct Geometry {
     pub grad_input_strides: [usize; 4],
 }
 
+impl Geometry {
+    /// Whether the vendor's kernels take the padding. In BF16 no product takes any other.
+    pub(crate) fn padding_fits(&self) -> bool {
+        first_beyond_kernel([self.left, self.right, self.top, self.bottom].map(|padding| padding as i64)).is_none()
+    }
+}
+
 /// A problem that passed the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem(Geometry);
@@ -100,8 +107,7 @@ impl Problem {
     /// Where the vendor runs it; `None` where it does not.
     #[must_use]
     pub fn vendor_route(&self, product: Product, edition: Edition) -> Option<Route> {
-        let Geometry { padded_h, padded_w, left, right, top, bottom, .. } = self.0;
-        let padding_fits = first_beyond_kernel([left, right, top, bottom].map(|padding| padding as i64)).is_none();
+        let (Geometry { padded_h, padded_w, .. }, padding_fits) = (self.0, self.padding_fits());
         if self.dtype == Dtype::Bf16 && !padding_fits {
             return None;
         }

@@ -36,7 +36,7 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let others = neighbours(own, [typed("f32", Dtype::F32), typed("f16", Dtype::F16), typed("bf16", Dtype::Bf16)]);
     let block = cores::block_dim(machine.vector_cores, block_dim);
     Ok(VendorPlan::new(OPERATOR, own, block, SYSTEM_WORKSPACE)
-        .within(limit)
+        .limited(limit)
         .keyed("0, 1 and 2 are f32, f16 and bf16", others)
         .with(&[
             ("total", total),

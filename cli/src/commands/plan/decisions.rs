@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_tiling::{
-    Dtype, Limit, Measure, Problem, Product, Route, VendorArch, VendorPlan, support, vendor_plan, vendor_plan_in,
+    Change, Dtype, Limit, Measure, Operator, Problem, Product, Route, Subject, VendorArch, VendorError, VendorPlan,
+    edition_rules, support, vendor_plan, vendor_plan_in,
 };
 
 use crate::args::{PlaceArgs, Scheme};
@@ -90,7 +91,10 @@ pub(super) fn route(problem: &Problem, on: &OnSoc, route: Route) -> Decision {
     let reports: Vec<_> = measures.into_iter().map(MeasureReport::new).collect();
     let why = match limit {
         None if route == Route::Aicpu => format!("it has no AI Core kernel for {} on {}", problem.dtype(), on.product),
-        None => format!("its AI Core kernel takes every problem in {}", problem.dtype()),
+        None => match beyond(problem, on) {
+            Some(error) => format!("its AI Core kernel takes {}, but its tiling fails: {error}", problem.dtype()),
+            None => format!("its AI Core kernel takes every problem in {}", problem.dtype()),
+        },
         Some(_) => rule.to_owned(),
     };
     let change = |m: &MeasureReport| {
@@ -100,10 +104,27 @@ pub(super) fn route(problem: &Problem, on: &OnSoc, route: Route) -> Decision {
     let others = match limit {
         Some(Limit::GatherRow(_)) => gather_others(&reports, other, change),
         _ if route == Route::Aicpu => reports.iter().filter(|m| m.slack < 0).map(change).collect(),
-        _ => reports.iter().map(change).collect(),
+        _ => reports.iter().filter(|m| !refuses(problem, m.name)).map(change).collect(),
     };
     Decision { name: "route", value: route.name().into(), why, measures: reports, others }
 }
+
+/// What the vendor's tiling does not count to.
+fn beyond(problem: &Problem, on: &OnSoc) -> Option<VendorError> {
+    let machine = on.device.as_ref().ok()?.machine()?;
+    vendor_plan(problem, &machine).err().filter(|error| matches!(error, VendorError::Beyond { .. }))
+}
+
+/// Whether the contract refuses a problem beyond a limit, in place of another route.
+fn refuses(problem: &Problem, limit: &str) -> bool {
+    problem.operator() == Operator::ReplicationPad2dBackward
+        && problem.dtype() == Dtype::Bf16
+        && [NEGATIVE, PADDING].contains(&limit)
+}
+
+/// The paddings that the vendor's kernels do not take.
+const NEGATIVE: &str = "negative paddings";
+const PADDING: &str = "padding";
 
 /// The first two limits of a gather must be kept, and one of the others.
 fn gather_others(reports: &[MeasureReport], other: Route, change: impl Fn(&MeasureReport) -> Other) -> Vec<Other> {
@@ -133,26 +154,32 @@ fn measured(problem: &Problem, product: Product, limit: Limit) -> (Vec<Measure>,
         (Problem::ReplicationPad2dBackward(p), Limit::Padding | Limit::PaddingAndSize(..)) => {
             let pads = [p.left, p.right, p.top, p.bottom];
             let negative = pads.iter().filter(|&&pad| pad < 0).count();
-            let mut measures = vec![Measure { name: "negative paddings", used: negative, limit: 0 }];
+            let mut measures = vec![Measure { name: NEGATIVE, used: negative, limit: 0 }];
             let only_width = p.top == 0 && p.bottom == 0;
             if !only_width {
                 let largest = pads.into_iter().max().unwrap_or(0).max(0).unsigned_abs();
-                measures.push(Measure { name: "padding", used: largest, limit: 7 });
+                measures.push(Measure { name: PADDING, used: largest, limit: 7 });
             }
             if let Limit::PaddingAndSize(h, w) = limit {
                 measures.push(Measure { name: "height of grad_output", used: p.padded_h, limit: h });
                 measures.push(Measure { name: "width of grad_output", used: p.padded_w, limit: w });
             }
-            (measures, "its AI Core kernel takes what keeps all limits")
+            let rule = if p.dtype == Dtype::Bf16 {
+                "its AI Core kernel takes what keeps all limits; another padding is refused in bf16"
+            } else {
+                "its AI Core kernel takes what keeps all limits"
+            };
+            (measures, rule)
         }
         _ => (Vec::new(), ""),
     }
 }
 
-/// Which of the vendor's kernels runs.
-pub(super) fn tiling_key(plan: &VendorPlan) -> Decision {
+/// Which of the vendor's kernels runs. What would give another is said as far as the product and the edition have it.
+pub(super) fn tiling_key(plan: &VendorPlan, on: &OnSoc) -> Decision {
     let others = plan
         .neighbours()
+        .filter(|neighbour| is_taken(neighbour.change, plan.operator(), on))
         .map(|neighbour| Other { value: neighbour.tiling_key.to_string(), by: neighbour.change.to_string() });
     Decision {
         name: "tiling_key",
@@ -160,6 +187,22 @@ pub(super) fn tiling_key(plan: &VendorPlan) -> Decision {
         why: plan.key_rule().to_owned(),
         measures: plan.limit().map(MeasureReport::new).into_iter().collect(),
         others: others.collect(),
+    }
+}
+
+/// Whether the product, in the edition that was asked, has a dtype or a mode.
+fn is_taken(change: Change, operator: Operator, on: &OnSoc) -> bool {
+    match change {
+        Change::Value { name: "dtype", to } => {
+            Dtype::from_name(to).is_none_or(|dtype| support(operator, dtype, Some(on.product), on.edition).accepted)
+        }
+        _ => {
+            let change = change.to_string();
+            let rule = edition_rules().find(|rule| {
+                rule.operator == operator && matches!(rule.subject, Subject::Value(what) if what == change)
+            });
+            rule.is_none_or(|rule| rule.editions.contains(on.edition))
+        }
     }
 }
 

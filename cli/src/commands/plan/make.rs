@@ -1,6 +1,6 @@
 //! From a problem and a machine to a report: which scheme, its tiling, its workspace.
 
-use ubtile_tiling::{Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
+use ubtile_tiling::{PlanError, Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
 
 use super::aclnn;
 use super::decisions;
@@ -114,7 +114,17 @@ pub(crate) fn native(
     args: &PlaceArgs,
     settings: &Settings<'_>,
 ) -> Result<TilingPlan, Error> {
-    let unusable = |e: ubtile_tiling::PlanError| Error::Unusable(e.to_string());
+    let kept = if let Place::Soc(on) = place { on.kept_of_set } else { None };
+    let unusable = |error: PlanError| {
+        let more = match (error, kept) {
+            (PlanError::LocalBytes { want, .. }, Some(kept)) => {
+                let fits = want.saturating_add(kept);
+                format!("; of ub_bytes the framework keeps {kept}: {fits} fits")
+            }
+            _ => String::new(),
+        };
+        Error::Unusable(format!("{error}{more}"))
+    };
     let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(args.workspace_limit)).map_err(unusable)?;
     settings.tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
 }
@@ -133,7 +143,7 @@ fn on_soc(
         Some(plan) => {
             let plan = set(plan, args, settings)?;
             report.vendor(&plan, on, settings);
-            report.decisions.push(decisions::tiling_key(&plan));
+            report.decisions.push(decisions::tiling_key(&plan, on));
             report.decisions.extend(decisions::converted(problem, on));
         }
         None if on_ai_core => {

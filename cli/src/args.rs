@@ -288,7 +288,7 @@ pub(crate) struct PlanningArgs {
     pub(crate) workspace_limit: Option<usize>,
     /// Change a number of the target: local_bytes, the memory that a tile fits
     #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) set: Vec<Named<usize>>,
+    pub(crate) set: Vec<Named<String>>,
 }
 
 /// The name of the machine that the command runs on.

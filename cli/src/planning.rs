@@ -17,7 +17,11 @@ pub(crate) fn plan(problem: &Problem, args: &PlanningArgs, threads: NonZeroUsize
     let mut options = PlanOptions { workspace_limit: args.workspace_limit, local_bytes: None };
     for setting in &args.set {
         match setting.name.as_str() {
-            "local_bytes" => options.local_bytes = Some(setting.value),
+            "local_bytes" => {
+                let bytes = setting.value.parse();
+                let bytes = bytes.map_err(|e| Error::Usage(format!("--set local_bytes={}: {e}", setting.value)))?;
+                options.local_bytes = Some(bytes);
+            }
             other => return Err(Error::Usage(format!("--set {other}: local_bytes is what can be set"))),
         }
     }

@@ -48,7 +48,8 @@ pub struct Choice {
     pub larger: Larger,
 }
 
-/// The next larger value of a choice.
+/// The next larger value of a choice, with the other choices as they are: a size of a tile that is too large may be had where others
+/// shrink for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Larger {
     /// The value.
@@ -62,7 +63,7 @@ pub struct Larger {
 }
 
 impl Larger {
-    /// By how much it breaks the bound; 0 where it is legal.
+    /// By how much it breaks the bound; 0 where it is legal with the other choices as they are.
     #[must_use]
     pub const fn over(&self) -> usize {
         self.needs.saturating_sub(self.limit)

@@ -167,7 +167,86 @@ fn overrides_that_are_illegal_say_what_would_fit() {
     assert!(usage("--soc Ascend910B1 --set tile_points=1").contains("add --scheme native"));
     assert!(usage("--soc Ascend910B1 --target host").contains("cannot be used with"));
     assert!(usage("--soc Ascend910B1 --product atlas-a3").contains("Ascend910B1 is a SoC of atlas-a2"));
-    assert!(usage("--soc Ascend910B1 --set speed=1").contains("local_bytes, ub_bytes"));
+    for unknown in ["speed=1", "speed=fast", "start=cold"] {
+        let line = usage(&format!("--soc Ascend910B1 --set {unknown}"));
+        assert!(line.contains("local_bytes, ub_bytes"), "{line}");
+    }
+
+    // A unified buffer that is set is not all a tile's.
+    let fold = "im2col-backward --shape grad_output=1,4,9 --input-size 4,4 --kernel-size 2,2 --soc Ascend910B1";
+    let line = fails(Path::new("."), &format!("plan {fold} --set ub_bytes=1000"), 3);
+    assert!(line.contains("takes 64 bytes: 64 more; of ub_bytes the framework keeps 8192: 8256 fits"), "{line}");
+    assert_eq!(plan(&format!("{fold} --set ub_bytes=8256"))["target"]["local_bytes"], 64);
+    fails(Path::new("."), &format!("plan {fold} --set ub_bytes=8255"), 3);
+}
+
+/// Where the vendor's numbers do not hold a problem there is none of its tilings: another takes its place and says why.
+#[test]
+fn tilings_end_where_their_numbers_do() {
+    let fold = |channels: usize, more: &str| {
+        let shape = format!("--shape grad_output=1,{channels},4194304 --input-size 2048,2048 --kernel-size 1,1");
+        format!("im2col-backward {shape} --soc Ascend910_95 {more}")
+    };
+    let last = plan(&fold(511, ""));
+    let decision = last["decisions"].as_array().unwrap().iter().find(|of| of["name"] == "tiling_key").unwrap();
+    let measure = json!({"name": "N x C x H x W", "used": 511 << 22, "limit": i32::MAX, "slack": (1 << 22) - 1});
+    assert_eq!((&last["scheme"], &decision["measures"]), (&json!("vendor"), &json!([measure])));
+
+    let line = "total 2147483648 is 1 more than the 2147483647 that the vendor's tiling counts to";
+    let beyond = plan(&fold(512, ""));
+    assert_eq!((&beyond["scheme"], &beyond["tiling_data"]), (&json!("native"), &Value::Null));
+    assert_eq!((&beyond["decisions"][0]["name"], &beyond["decisions"][0]["why"]), (&json!("scheme"), &json!(line)));
+    assert!(beyond["decisions"][1]["why"].as_str().unwrap().ends_with(&format!("its tiling fails: {line}")));
+    assert!(last["decisions"][1]["why"].as_str().unwrap().ends_with("every problem in f32"));
+    refuses(Path::new("."), &format!("plan {}", fold(512, "--scheme vendor")), 3, line);
+
+    let many =
+        "grid-sampler-2d-backward --shape input=4294967296,1,1,1 --shape grid=4294967296,1,1,2 --soc Ascend910B1";
+    let line = "batch 4294967296 is 1 more than the 4294967295 that the vendor's tiling counts to";
+    let native = plan(many);
+    assert_eq!((&native["scheme"], &native["decisions"][0]["why"]), (&json!("native"), &json!(line)));
+    refuses(Path::new("."), &format!("plan {many} --scheme vendor"), 3, line);
+}
+
+/// What a plan says of other numbers of cores, a plan for that many has.
+#[test]
+fn other_numbers_of_cores_are_those_of_their_plans() {
+    let fold = "im2col-backward --shape grad_output=34,15 --input-size 9,2 --kernel-size 1,2 --dilation 3,1 --padding 0,2 \
+                --stride 3,1 --soc Ascend910_95";
+    let images =
+        "grid-sampler-2d-backward --shape input=8,3,7,31 --shape grid=8,15,8,2 --scheme native --soc Ascend910_95";
+    let unpool = "max-unpool2d-backward --shape self=1,32,16,2 --output-size 64,8 --dtype f16 --soc Ascend910_95";
+    // What is said of so many cores: the value, the nearest smaller and larger, and the cores that the larger takes.
+    for (args, cores, said) in [(fold, 64, [62, 51, 77, 77]), (images, 31, [24, 16, 32, 32])] {
+        let choice = plan(&format!("{args} --cores {cores}"))["choices"][0].clone();
+        let larger = &choice["larger"];
+        assert_eq!(json!([choice["value"], choice["alternative"], larger["value"], larger["needs"]]), json!(said));
+        assert_eq!((&choice["bound"], &choice["limit"]), (&json!("cores"), &json!(cores)), "{choice}");
+        assert_eq!((&choice["slack"], &larger["over"]), (&json!(cores - said[0]), &json!(said[3] - cores)), "{choice}");
+    }
+    // None lies between a number and the smaller one that it names.
+    for (args, cores) in [(fold, 61), (images, 23), (unpool, 63), (unpool, 64)] {
+        let plan = |cores: u64| plan(&format!("{args} --cores {cores}"));
+        let more = plan(cores);
+        let (most, less) = (more["block_dim"].as_u64().unwrap(), more["choices"][0]["alternative"].as_u64().unwrap());
+        for cores in less..=cores {
+            let taken = plan(cores)["block_dim"].as_u64().unwrap();
+            assert!(taken == less || taken == most, "{args}: {taken} of {cores}");
+        }
+    }
+}
+
+/// Tiles beyond counting are not counted, and take no time.
+#[test]
+fn too_many_tiles_are_not_counted() {
+    for side in [1_000_000u64, 2_000_000_000] {
+        let args = format!("replication-pad2d-backward --padding 1,1,1,1 --shape grad_output=1,1,{side},1000000");
+        assert_eq!(
+            plan(&args)["phases"],
+            json!([{"name": "compute", "shares": plan(&args)["block_dim"], "tiles": null,
+            "most_tiles_in_a_share": null, "largest_tile_bytes": null}])
+        );
+    }
 }
 
 #[test]
@@ -234,6 +313,16 @@ fn decisions_name_what_would_change_them() {
         assert_eq!(of(&args)["tiling_key"].to_string(), key, "{change}");
     }
 
+    // So it does in an edition that has less.
+    for (edition, keys) in [("8.0", 3), ("8.3", 3), ("master", 4)] {
+        let args = format!("{GRID_SAMPLER} --edition {edition}");
+        let others = others(&of(&args), "tiling_key");
+        assert_eq!(others.len(), keys, "{edition}: {others:?}");
+        for (key, change) in others {
+            assert_eq!(of(&format!("{args} --{change}"))["tiling_key"].to_string(), key, "{edition} {change}");
+        }
+    }
+
     let deep = "grid-sampler-2d-backward --shape input=1,2050,4,4 --shape grid=1,2,2,2";
     let fallback = of(deep);
     assert_eq!((&fallback["scheme"], &fallback["vendor_route"]), (&json!("native"), &json!("aicpu")));
@@ -260,6 +349,22 @@ fn decisions_name_what_would_change_them() {
     assert_eq!(pad["tiling_key"], 3000);
     assert_eq!(others(&pad, "tiling_key of aclnn"), [("3000".into(), "call the kernel directly".into())]);
     assert!(others(&pad, "tiling_key").contains(&("3010".into(), "height of grad_output 65, 1 more".into())));
+    // In BF16 a padding that the kernel does not take is refused, on whatever route; a size is not.
+    let pad = "replication-pad2d-backward --shape self=1,3,60,60 --dtype";
+    assert_eq!(others(&of(&format!("{pad} bf16 --padding 1,1,2,2")), "route"), []);
+    assert_eq!(others(&of(&format!("{pad} f32 --padding 1,1,2,2")), "route").len(), 2);
+    let sizes = others(&plan(&format!("{pad} bf16 --padding 1,1,2,2 --product atlas-inference")), "route");
+    assert_eq!(sizes[0], ("aicpu".into(), "height of grad_output at least 801, now 64".into()));
+    assert_eq!(sizes.len(), 2);
+    assert!(
+        fails(Path::new("."), &format!("plan {pad} bf16 --padding 8,1,2,2 --soc Ascend910B1"), 3).contains("161002")
+    );
+    let by_dtype = |padding: &str| {
+        let keys = others(&of(&format!("{pad} f32 --padding {padding} --scheme vendor")), "tiling_key");
+        keys.into_iter().map(|(_, by)| by).filter(|by| by.starts_with("dtype")).collect::<Vec<_>>()
+    };
+    assert_eq!(by_dtype("1,1,2,2"), ["dtype f16", "dtype bf16"]);
+    assert_eq!(by_dtype("8,1,2,2"), ["dtype f16"]);
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use ubtile_tiling::{Choice, Larger, Phase, Price, Region, TilingPlan, VendorPlan};
+use ubtile_tiling::{Choice, Larger, Phase, Price, Region, Tensor, TilingPlan, VendorPlan};
 
 use super::aclnn::AclnnReport;
 use super::decisions::Decision;
 use crate::output::TensorReport;
 
-/// Tiles are counted one by one, up to so many.
-pub(super) const MOST_TILES: usize = 10_000_000;
+/// Tiles are counted one by one, up to so many: about a second's.
+pub(super) const MOST_TILES: usize = 1_000_000;
 
 /// A plan on one machine. The keys that plans of every scheme have come first.
 #[derive(Serialize, JsonSchema)]
@@ -75,7 +75,7 @@ pub(super) struct RegionReport {
 pub(super) struct PhaseReport {
     pub(super) name: &'static str,
     pub(super) shares: usize,
-    /// `None` beyond ten million.
+    /// `None` beyond a million.
     pub(super) tiles: Option<usize>,
     pub(super) most_tiles_in_a_share: Option<usize>,
     pub(super) largest_tile_bytes: Option<usize>,
@@ -94,14 +94,14 @@ pub(super) struct ChoiceReport {
     pub(super) larger: LargerReport,
 }
 
-/// The next larger value, and what it takes.
+/// The next larger value, and what it takes with the other choices as they are; where they change for it, less may do.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct LargerReport {
     pub(super) value: usize,
     pub(super) bound: &'static str,
     pub(super) limit: usize,
     pub(super) needs: usize,
-    /// By how much it breaks the bound; 0 where it is legal.
+    /// By how much it breaks the bound; 0 where it is legal with the other choices as they are.
     pub(super) over: usize,
 }
 
@@ -166,9 +166,21 @@ pub(super) fn phases(plan: &TilingPlan) -> Vec<PhaseReport> {
     plan.phases().enumerate().map(|(i, phase)| PhaseReport::new(plan, i, phase)).collect()
 }
 
+/// No plan computes in fewer tiles: each holds what it makes of the output in local memory, but for the grid sampler's.
+fn least_tiles(plan: &TilingPlan) -> usize {
+    let problem = plan.problem();
+    let Some(made) = problem.slot(Tensor::Out).or_else(|| problem.slot(Tensor::GradInput)) else { return 0 };
+    let bytes = made.shape.as_slice().iter().fold(made.dtype.size(), |n, &size| n.saturating_mul(size));
+    bytes / plan.target().local_bytes.max(1)
+}
+
 impl PhaseReport {
-    /// Walks the tiles of the phase number `i`.
+    /// Walks the tiles of the phase number `i`, if there may be so few that they are counted.
     fn new(plan: &TilingPlan, i: usize, Phase { name, shares }: Phase) -> Self {
+        let uncounted = Self { name, shares, tiles: None, most_tiles_in_a_share: None, largest_tile_bytes: None };
+        if name == "compute" && least_tiles(plan) > MOST_TILES {
+            return uncounted;
+        }
         let (mut count, mut most, mut largest) = (0usize, 0, 0);
         for share in 0..shares.min(MOST_TILES) {
             let in_share = plan.tile_bytes(i, share).take(MOST_TILES + 1 - count).fold(0, |n, bytes| {
@@ -177,7 +189,7 @@ impl PhaseReport {
             });
             (count, most) = (count + in_share, most.max(in_share));
             if count > MOST_TILES {
-                return Self { name, shares, tiles: None, most_tiles_in_a_share: None, largest_tile_bytes: None };
+                return uncounted;
             }
         }
         let (tiles, most_tiles_in_a_share) = (Some(count), Some(most));

@@ -358,7 +358,8 @@ fn grid_sampler_copies_large_planes() {
     use ubtile_tiling::grid_sampler_2d_backward::plan;
     for (dtype, wi, copied) in [(Dtype::F32, 255, 0), (Dtype::F32, 256, 1), (Dtype::F64, 128, 1), (Dtype::Bf16, 9, 1)] {
         // Columns of a single row lie side by side, so `grad_output` is no matter.
-        let spec = GridSampler { dtype, c: 9, hi: 16, wi, ho: 1, inputs: Layout::Transposed, ..Default::default() };
+        let (ho, wo, inputs) = (1, 65, Layout::Transposed);
+        let spec = GridSampler { dtype, c: 9, hi: 16, wi, ho, wo, inputs, ..Default::default() };
         let plan = plan(&spec.problem(), &TargetSpec::host(1), &PlanOptions::default()).unwrap();
         assert_eq!(plan.stagings().count(), copied, "{dtype} {wi}");
     }

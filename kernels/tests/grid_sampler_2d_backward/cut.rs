@@ -28,8 +28,10 @@ fn images_left_over() {
             for interpolation in [Interpolation::Bilinear, Interpolation::Nearest] {
                 // Images that are large enough.
                 let wi = (cores / (n % cores) * 128 * 1024).div_ceil(2 * c * 40);
+                // More points than are found where they lie.
+                let wo = 40 * wi / 64 / 9 + 1;
                 let (inputs, outputs) = layouts[(i + j) % 3];
-                let size = GridSampler { dtype, n, c, hi: 40, wi, ho: 9, wo: 8, ..Default::default() };
+                let size = GridSampler { dtype, n, c, hi: 40, wi, ho: 9, wo, ..Default::default() };
                 let spec = GridSampler { inputs, outputs, interpolation, ..size };
                 let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
                 let plan = plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();

@@ -31,6 +31,12 @@ pub(crate) trait Report: Serialize + JsonSchema {
     fn text(&self) -> String;
 }
 
+/// So many of something, in words.
+pub(crate) fn count(number: impl Into<u64>, what: &str) -> String {
+    let number = number.into();
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A result as one JSON object.
 pub(crate) fn json<R: Report>(report: &R) -> Result<String, Error> {
     pretty(&envelope(report))

@@ -242,6 +242,8 @@ fn a_queue_holds_as_many_as_the_product_says() {
     };
     // The one that waits in front of them takes a place.
     boundary(text, depth, Kind::Deadlock);
+    let what = "waits for flag v mte2 0, which nobody sets while the scalar unit waits for room in the queue of mte2";
+    assert_eq!(findings(&text(depth))[0].what, what);
     let timed = |loads| simulate(&program(&text(loads)), &soc, &Options::default());
     assert!(timed(depth - 1).is_ok() && timed(depth).unwrap_err().to_string().contains("waits for what never"));
 }

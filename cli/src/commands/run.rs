@@ -7,7 +7,7 @@ use ubtile_tiling::TensorSlot;
 use crate::args::{Attributes, RunArgs};
 use crate::compute::compute;
 use crate::error::Error;
-use crate::output::{self, Format, Report, TensorReport};
+use crate::output::{self, Format, Report, TensorReport, count};
 use crate::planning;
 use crate::problem::{Known, problem};
 use crate::progress::Progress;
@@ -111,7 +111,7 @@ impl Report for Run {
             "{operator}: tiling for {target}, block dim {block_dim}, level {level}, threads {threads}, workspace {workspace_bytes} bytes\n"
         );
         if let Some(Times { calls, min, median, max }) = &self.time_ms {
-            let calls = if *calls == 1 { "1 call".into() } else { format!("{calls} calls") };
+            let calls = count(*calls as u64, "call");
             text += &format!("time of {calls}: min {min:.3} ms, median {median:.3} ms, max {max:.3} ms\n");
         }
         if let Some(out) = &self.out {

@@ -12,7 +12,7 @@ use ubtile_sim::sanitize::{Finding, sanitize};
 use crate::args::{Attributes, LoweredArgs, SanitizeArgs};
 use crate::error::Error;
 use crate::lowered::Lowered;
-use crate::output::{self, Format, Report};
+use crate::output::{self, Format, Report, count};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
 
@@ -77,8 +77,8 @@ fn look(
 impl Sanitize {
     fn headline(&self) -> String {
         let Self { program, soc, cores, errors, warnings, .. } = self;
-        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        format!("{program} on {cores} cores of {soc}: {}, {}", count(*errors, "error"), count(*warnings, "warning"))
+        let [errors, warnings] = [(errors, "error"), (warnings, "warning")].map(|(n, what)| count(*n as u64, what));
+        format!("{program} on {} of {soc}: {errors}, {warnings}", count(*cores, "core"))
     }
 }
 

@@ -20,7 +20,7 @@ use ubtile_tiling::TensorDesc;
 use crate::args::{Attributes, SaveArgs, SimArgs, SimOperatorArgs};
 use crate::error::Error;
 use crate::lowered::{Lowered, Made};
-use crate::output::{Format, Report, TensorReport};
+use crate::output::{Format, Report, TensorReport, count};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
 use crate::tensors::{Output, Stored};
@@ -151,8 +151,9 @@ impl Report for Values {
 
     fn text(&self) -> String {
         let Self { program, soc, cores, local_bytes, gm_read_bytes, gm_write_bytes, outputs, out, .. } = self;
+        let cores = count(*cores, "core");
         format!(
-            "{program} on {cores} cores of {soc}: {local_bytes} bytes of UB, {gm_read_bytes} bytes read, {gm_write_bytes} written\n\
+            "{program} on {cores} of {soc}: {local_bytes} bytes of UB, {gm_read_bytes} bytes read, {gm_write_bytes} written\n\
              written to {out}:\n\n{}",
             TensorReport::table(outputs)
         )

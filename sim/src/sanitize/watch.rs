@@ -280,13 +280,17 @@ impl<'p> Watch<'p> {
         });
         for core in 0..self.program.source().cores {
             let this = &self.cores[core as usize];
+            let full = self.run.front(core, Pipe::S).map(|step| step.action.pipe()).filter(|pipe| *pipe != Pipe::S);
             for (pipe, _) in Pipe::ALL {
                 let Some(step) = self.run.front(core, pipe) else { continue };
                 let site = this.queues[pipe as usize].front().map(|issued| issued.site).unwrap_or_default();
                 let site = Site { core: Some(core), node: Some(step.node), ..site };
                 match (step.action, ended) {
                     (Action::WaitFlag(flag), _) => {
-                        let what = || format!("waits for flag {}, which nobody sets", name(flag));
+                        let while_full = full.map_or_else(String::new, |queue| {
+                            format!(" while the scalar unit waits for room in the queue of {}", queue.name())
+                        });
+                        let what = || format!("waits for flag {}, which nobody sets{while_full}", name(flag));
                         self.findings.add(Kind::Deadlock, &site, None, what);
                     }
                     (Action::SyncAll(_), Some(ended)) => {

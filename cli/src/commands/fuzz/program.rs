@@ -18,7 +18,7 @@ use super::{SHRINKING, limit};
 use crate::args::FuzzArgs;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Pair, Tested, TileRepro, quietly, smallest_tile};
-use crate::output::{self, Format, Report};
+use crate::output::{self, Format, Report, count};
 use crate::program::given;
 use crate::progress::Progress;
 use crate::soc::soc;
@@ -146,8 +146,7 @@ impl Report for FuzzProgram {
             (Some(failure), Some(repro)) => format!("WRONG ({}), see {repro}", failure.kind),
             _ => "nothing wrong".into(),
         };
-        format!(
-            "{program}{against} on {soc}, seed {seed}: {cases} cases in {orders} orders in {seconds:.1} s, {verdict}\n"
-        )
+        let [cases, orders] = [(*cases, "case"), (*orders, "order")].map(|(number, what)| count(number, what));
+        format!("{program}{against} on {soc}, seed {seed}: {cases} in {orders} in {seconds:.1} s, {verdict}\n")
     }
 }

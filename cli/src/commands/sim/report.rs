@@ -46,13 +46,12 @@ impl Report for Simulated {
             let route = self.route.map_or_else(String::new, |route| format!(", route {route}"));
             return format!("{failure}{program} on {soc}: no time{route}. {reason}\n");
         };
-        let (cores, bound) = (t.cores_used, t.bound.name());
-        let noun = if cores == 1 { "core" } else { "cores" };
+        let (cores, bound) = (output::count(t.cores_used, "core"), t.bound.name());
         let spread = self.task_us_over_seeds.map_or_else(String::new, |Spread { mean, min, max }| {
             format!(" (mean {mean:.2}, from {min:.2} to {max:.2} over 8 seeds)")
         });
         let mut text =
-            format!("{failure}{program} on {cores} {noun} of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
+            format!("{failure}{program} on {cores} of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
         if let Some(whose) = whose(self) {
             let _ = writeln!(text, "{whose}\n");
         }

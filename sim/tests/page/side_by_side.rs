@@ -93,6 +93,16 @@ fn products_are_ranked_where_the_vendor_runs_the_problem_on_ai_cores() {
 }
 
 #[test]
+fn what_results_do_not_have_in_common_is_said() {
+    let mut both = a_comparison();
+    assert!(!comparison(&both, None, None, "").contains("not of the same"));
+    let condition = |name: &str| json!({"name": name, "before": "a", "after": "b"});
+    both["conditions"] = json!([condition("program"), condition("model_hash")]);
+    let page = comparison(&both, None, None, "");
+    assert!(page.contains("The results are not of the same: program, model of the product ("), "{page}");
+}
+
+#[test]
 fn comparisons_are_called_by_folders() {
     let mut both = a_comparison();
     let title = |both: &Value| {

@@ -75,7 +75,22 @@ fn verdict(report: &Document<'_>, both: Option<(&Document<'_>, &Document<'_>)>) 
             (a, b) => format!(" The first is bound by {}, the second by {}.", in_short(&a), in_short(&b)),
         }
     });
-    Html::of(format!("{verdict}{}", paragraph(format_args!("{judged}{bounds}"))))
+    let conditions = conditions(report);
+    Html::of(format!("{verdict}{}", paragraph(format_args!("{judged}{bounds}{conditions}"))))
+}
+
+/// What the results do not have in common, so that nobody takes another machine for a better program.
+fn conditions(report: &Document<'_>) -> String {
+    let in_words = |one: &Value| match one["name"].as_str().unwrap_or("") {
+        "soc" => "SoC".to_owned(),
+        "model_hash" => "model of the product".to_owned(),
+        "l2_start" => "start of L2".to_owned(),
+        name => escaped(name),
+    };
+    match report.list("/conditions").iter().map(in_words).collect::<Vec<_>>().join(", ") {
+        differ if differ.is_empty() => differ,
+        differ => format!(" The results are not of the same: {differ} (<a href=\"#model\">what was compared</a>)."),
+    }
 }
 
 fn capital(text: &str) -> String {

@@ -132,8 +132,8 @@ fn verdict(varied: &str, document: &Document<'_>, points: &[Point<'_>], thinned:
 /// Where the time jumps: each with its second run.
 fn steps<'a>(points: &'a [Point<'a>]) -> impl Iterator<Item = usize> + 'a {
     (1..points.len()).filter(|&i| {
-        let (a, b) = (points[i - 1].us, points[i].us);
-        a.max(b) / a.min(b) - 1.0 >= CLIFF
+        let (before, after) = (points[i - 1].us, points[i].us);
+        (after / before - 1.0).abs() >= CLIFF
     })
 }
 

@@ -89,7 +89,9 @@ impl Summary {
             };
             let device_us = columns.get(&record, columns.duration).and_then(|text| text.parse().ok());
             let words = columns.row(&record).and_then(|row| row.words(operator));
-            let (words, assumed) = words.map_or_else(|e| (Err(e), Vec::new()), |(words, assumed)| (Ok(words), assumed));
+            // A cell that it quotes may have several lines.
+            let wrong = |e: String| (Err(e.split_whitespace().collect::<Vec<_>>().join(" ")), Vec::new());
+            let (words, assumed) = words.map_or_else(wrong, |(words, assumed)| (Ok(words), assumed));
             let key = format!("{operator} {words:?}");
             if let Some(call) = known.get(&key).and_then(|&i| summary.calls.get_mut(i)) {
                 call.count += 1;

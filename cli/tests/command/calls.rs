@@ -64,13 +64,18 @@ fn a_row_that_cannot_be_read_is_reported_and_the_others_are_planned() {
         "replication-pad2d-backward,garbage,FLOAT,",
         "replication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 9,9,9,9\"",
         "replication-pad2d-backward,\"1,8,8\",FLOAT,\"--padding 1,1,1,1\"",
+        "im2col-backward,\"1,\n x\",FLOAT,",
     ];
     fs::write(at.join("calls.csv"), rows.join("\n")).unwrap();
     let list = json(at, "plan --calls calls.csv");
     assert_eq!(list["skipped_rows"], 1);
     let calls = list["calls"].as_array().unwrap();
     let lines: Vec<_> = calls.iter().map(|call| (call["line"].as_u64(), call["count"].as_u64())).collect();
-    assert_eq!(lines, [(Some(3), Some(1)), (Some(4), Some(2)), (Some(6), Some(1)), (Some(7), Some(1))]);
+    assert_eq!(
+        lines,
+        [(Some(3), Some(1)), (Some(4), Some(2)), (Some(6), Some(1)), (Some(7), Some(1)), (Some(8), Some(1))]
+    );
+    assert_eq!(calls[4]["error"], "'1, x' is no list of shapes as 2,3;4", "one line");
     assert_eq!(calls[0]["error"], "'1,x' is no list of shapes as 2,3;4");
     assert_eq!(calls[1]["error"], "'garbage' is no list of shapes as 2,3;4");
     assert!(calls[2]["error"].as_str().unwrap().contains("161002"));

@@ -3,12 +3,16 @@
 use super::shares::largest;
 use super::{Bound, Choice, Larger, MOST_CORES, one_more};
 
+/// How many times as many cores there may have to be for the next larger number.
+const TIMES: usize = 8;
+
 /// Why `block_dim(cores)` of `cores` cores are taken, with the nearest smaller and larger numbers that are taken of another number
 /// of cores. More cores must never make it smaller, and it is at most as many as there are; then both are found in as many steps as
-/// the numbers have bits. No more than [`MOST_CORES`] are looked at.
+/// the numbers have bits. No more than [`TIMES`] as many cores are looked at: where a workspace limit leaves little, a plan tries one
+/// number of shares after the other, up to its cores.
 pub(crate) fn block_dim(cores: usize, block_dim: impl Fn(usize) -> usize) -> Choice {
     let value = block_dim(cores);
-    let most_cores = cores.max(MOST_CORES);
+    let most_cores = cores.saturating_mul(TIMES).min(cores.max(MOST_CORES));
     let most_where = |most: usize, keeps: &dyn Fn(usize) -> bool| {
         largest(most, 0, |cores| Some(usize::from(!keeps(block_dim(cores)))))
     };

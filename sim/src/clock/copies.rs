@@ -13,8 +13,7 @@ impl Core<'_> {
     /// Begins the transfer at the head of a pipe, whose time has come.
     pub(super) fn begin(&mut self, at: usize, shared: &mut Shared<'_>) -> Result<(), Stop> {
         let pipe = &mut self.pipes[at];
-        let (Head::Ready { start, begin }, Some(_), Some(transfer)) = (pipe.head, pipe.first(), pipe.transfers.front())
-        else {
+        let (Head::Ready { start, begin }, Some(transfer)) = (pipe.head, pipe.transfers.front()) else {
             return Ok(());
         };
         let (costs, memory) = (&*shared.costs, &mut *shared.memory);

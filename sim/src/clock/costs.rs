@@ -214,7 +214,7 @@ impl Costs {
             |wanted: bool, fact: &Fact<f64>| if wanted { asker.ask(fact).map(|us| ns(us * 1000.0)) } else { Ok(0) };
         let (sync_hard, sync_soft) =
             (sync(has.hard, &soc.sync.sync_all_hard_us)?, sync(has.soft, &soc.sync.sync_all_soft_us)?);
-        let cache_line_bytes = asker.or(&scalar.dcache_line_bytes, Bytes(64)).0.max(1);
+        let cache_line_bytes = asker.or(&scalar.dcache_line_bytes, Bytes(64)).0;
         let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
         Ok(Self {
             mhz,
@@ -241,8 +241,8 @@ impl Costs {
             unaligned_store: cycles(unaligned),
             unaligned_byte: PerByte::of(unaligned_rate),
             tiny_store: cycles(tiny),
-            request_bytes: asker.or(&memory.request_bytes, Bytes(512)).0.max(1),
-            line_bytes: asker.or(&memory.l2_line_bytes, Bytes(512)).0.max(1),
+            request_bytes: asker.or(&memory.request_bytes, Bytes(512)).0,
+            line_bytes: asker.or(&memory.l2_line_bytes, Bytes(512)).0,
             l2_bytes: asker.ask(&memory.l2_bytes)?.0,
             l2: PerByte::of(l2),
             memory: bandwidth,

@@ -2,7 +2,7 @@
 
 use super::error::ProductError;
 use super::graded::Fact;
-use super::kinds::{Bytes, Rate, at_least_a_block};
+use super::kinds::{Bytes, Rate};
 use super::reader::Reader;
 
 /// Cost of a function on vector registers, on products that have them.
@@ -113,7 +113,7 @@ impl Scalar {
             instruction_cycles: table.fact("instruction_cycles")?,
             descriptor_cycles: table.fact("descriptor_cycles")?,
             dcache_bytes: table.fact_where("dcache_bytes", "at most 16 MiB", |bytes| *bytes <= Bytes(16 << 20))?,
-            dcache_line_bytes: table.fact_where("dcache_line_bytes", "at least 32 bytes", at_least_a_block)?,
+            dcache_line_bytes: table.piece("dcache_line_bytes")?,
         };
         table.finish(scalar)
     }
@@ -160,7 +160,7 @@ impl Atomics {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("atomics");
         let atomics = Self {
-            granule_bytes: table.fact_where("granule_bytes", "at least 32 bytes", at_least_a_block)?,
+            granule_bytes: table.piece("granule_bytes")?,
             l2_bytes_factor: table.fact("l2_bytes_factor")?,
             same_granule_cycles: table.fact("same_granule_cycles")?,
         };

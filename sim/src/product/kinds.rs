@@ -12,11 +12,6 @@ use super::reader::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
-/// Whether a size is one of pieces of memory: less than a block of the UB is none.
-pub(super) fn at_least_a_block(bytes: &Bytes) -> bool {
-    *bytes >= Bytes(32)
-}
-
 const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 impl fmt::Display for Bytes {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::error::ProductError;
 use super::graded::{Fact, Grade, Graded};
-use super::kinds::{Bytes, Rate, at_least_a_block};
+use super::kinds::{Bytes, Rate};
 use super::parts::Clock;
 use super::reader::Reader;
 
@@ -132,8 +132,8 @@ impl Memory {
         let memory = Self {
             bytes: table.fact("bytes")?,
             l2_bytes: table.fact("l2_bytes")?,
-            l2_line_bytes: table.fact_where("l2_line_bytes", "at least 32 bytes", at_least_a_block)?,
-            request_bytes: table.fact_where("request_bytes", "at least 32 bytes", at_least_a_block)?,
+            l2_line_bytes: table.piece("l2_line_bytes")?,
+            request_bytes: table.piece("request_bytes")?,
             l2_gbps: table.fact_or("l2_gbps", assumed(&nominal_l2_read_gbps))?,
             hbm_gbps: table.fact_or("hbm_gbps", assumed(&nominal_ddr_gbps))?,
             hbm_peak_gbps: table.fact("hbm_peak_gbps")?,

@@ -6,7 +6,7 @@ use ubtile_tiling::Product;
 
 use super::error::ProductError;
 use super::graded::Fact;
-use super::kinds::{Bytes, Element, at_least_a_block};
+use super::kinds::{Bytes, Element};
 use super::reader::Reader;
 
 /// What the vendor calls it.
@@ -96,7 +96,7 @@ impl Ub {
             physical_bytes: table.fact("physical_bytes")?,
             plan_bytes: table.fact("plan_bytes")?,
             block_bytes: table.fact("block_bytes")?,
-            bank_bytes: table.fact_where("bank_bytes", "at least 32 bytes", at_least_a_block)?,
+            bank_bytes: table.piece("bank_bytes")?,
             banks: table.fact("banks")?,
             bank_groups: table.fact("bank_groups")?,
             group_read_ports: table.fact("group_read_ports")?,

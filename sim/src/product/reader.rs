@@ -10,6 +10,7 @@ use super::catalog::Tables;
 use super::document::Node;
 use super::error::ProductError;
 use super::graded::{Fact, Grade, Graded};
+use super::kinds::Bytes;
 
 /// A property as reports show it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -105,6 +106,11 @@ impl TableReader<'_> {
             }
             _ => Ok(fact),
         }
+    }
+
+    /// The size of pieces of memory: less than a block of the UB is none.
+    pub(super) fn piece(&mut self, key: &'static str) -> Result<Fact<Bytes>, ProductError> {
+        self.fact_where(key, "at least 32 bytes", |bytes| *bytes >= Bytes(32))
     }
 
     /// A property that follows from others unless a file states it.

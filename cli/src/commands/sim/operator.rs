@@ -34,13 +34,11 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
         }
         (Some(vary), _) => {
             let points = job.varied(place, vary)?;
-            warn_of_idle(&place.set, Some(&vary.name), &points);
             let text = by_value(&vary.name, &points);
             (points, text)
         }
         (None, Some(Products::All)) => {
             let points = job.of_every_product(place, folder.as_ref())?;
-            warn_of_idle(&place.set, None, &points);
             let text = by_product(attributes.operator().name(), &points);
             (points, text)
         }
@@ -51,6 +49,7 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
             return output::print(format, &report);
         }
     };
+    warn_of_idle(&place.set, args.vary.as_ref().map(|vary| vary.name.as_str()), &points);
     folder.as_ref().map_or(Ok(()), |folder| saved::write_all(folder, &points, &text))?;
     saved::keep(folder)?;
     output::print_all(format, &points, &text)

@@ -5,7 +5,7 @@
 //! lead to. Decisions are not stored: whoever loads a plan derives it again from what is stored, and compares digests. So
 //! damaged bytes are refused, and so are those of another version of the library that would plan otherwise.
 
-use ubtile_tiling::{Choice, Phase, Status, Workspace};
+use ubtile_tiling::{Phase, Status, Workspace};
 
 use crate::types::{Options, Target, Tensor, UBTILE_DEFAULT};
 
@@ -147,14 +147,16 @@ impl Digest {
         &mut self,
         phases: impl Iterator<Item = Phase>,
         workspace: &Workspace,
-        choices: impl Iterator<Item = Choice>,
+        block_dim: usize,
+        tile_sizes: impl IntoIterator<Item = (&'static str, usize)>,
     ) {
         phases.for_each(|phase| self.add(phase.shares as u64));
         for region in workspace.regions() {
             self.add(region.offset as u64);
             self.add(region.bytes as u64);
         }
-        choices.for_each(|choice| self.add(choice.value as u64));
+        self.add(block_dim as u64);
+        tile_sizes.into_iter().for_each(|(_, size)| self.add(size as u64));
     }
 
     /// Whether it is the stored one.

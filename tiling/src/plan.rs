@@ -176,8 +176,7 @@ impl Common {
     /// Why a tile has so many of something of which there are `most`, where so many take `bytes` of local memory.
     pub(crate) fn tile_choice(
         &self,
-        name: &'static str,
-        value: usize,
+        (name, value): (&'static str, usize),
         most: usize,
         bytes: impl Fn(usize) -> Option<usize>,
     ) -> Choice {

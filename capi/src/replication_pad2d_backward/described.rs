@@ -44,7 +44,7 @@ impl Operator for ReplicationPadTiling {
     }
 
     fn digest(plan: &Plan, digest: &mut Digest) {
-        digest.plan(plan.phases(), plan.workspace(), plan.choices());
+        digest.plan(plan.phases(), plan.workspace(), plan.block_dim(), plan.tile_sizes());
     }
 }
 

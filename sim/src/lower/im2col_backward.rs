@@ -50,7 +50,7 @@ enum Sums {
 /// The program.
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
-    let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
+    let [(_, tile_rows), (_, tile_columns), _] = plan.tile_sizes();
     let stride = problem.stride.map(NonZeroUsize::get);
     let all = problem.w.div_ceil(stride[1]);
     let mut layout = Layout {
@@ -65,8 +65,8 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
         width: problem.w,
         all,
         phases: stride[1].min(problem.w),
-        rows: problem.h.min(tile("tile_rows")),
-        columns: all.min((tile("tile_columns") / stride[1]).max(1)),
+        rows: problem.h.min(tile_rows),
+        columns: all.min((tile_columns / stride[1]).max(1)),
     };
     layout.fit(room.local_bytes)?;
 

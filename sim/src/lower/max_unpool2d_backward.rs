@@ -100,13 +100,13 @@ struct Pairs {
 /// The program.
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
-    let tile = |name| plan.choices().find(|choice| choice.name == name).map_or(usize::MAX, |choice| choice.value);
+    let [(_, tile_elements), (_, tile_cells)] = plan.tile_sizes();
     let (plane, all) = (problem.h * problem.w, problem.out_h * problem.out_w);
     let path = Path::new(problem.dtype, problem.out_dtype)?;
     let index = element(problem.index_dtype)?;
     let budget = room.local_bytes;
-    let most = plane.min(tile("tile_elements")).min(MOST_ELEMENTS);
-    let sizes = Sizes { path, index, elements: most, cells: all.min(tile("tile_cells")), all, tables: 2 };
+    let most = plane.min(tile_elements).min(MOST_ELEMENTS);
+    let sizes = Sizes { path, index, elements: most, cells: all.min(tile_cells), all, tables: 2 };
     let sizes = fit(sizes, budget)?;
 
     let mut b = Builder::new(plan.block_dim(), room);

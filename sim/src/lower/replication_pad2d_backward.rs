@@ -67,8 +67,9 @@ struct Piece {
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let compute = Compute::of(problem.dtype)?;
-    let tile = |name| plan.choices().find(|choice| choice.name == name).map(|choice| choice.value);
-    if let Some(batches) = Batches::of(plan, room, compute, ["tile_rows", "tile_columns"].map(tile)) {
+    let [(name, size)] = plan.tile_sizes();
+    let [tile_rows, tile_columns] = ["tile_rows", "tile_columns"].map(|of| if of == name { size } else { usize::MAX });
+    if let Some(batches) = Batches::of(plan, room, compute, [tile_rows, tile_columns]) {
         return batches.program(plan, room);
     }
     let (rows, columns) = (Line::new(plan.rows()), Line::new(plan.columns()));
@@ -76,7 +77,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
 
     // As wide as strides allow, and as high as fits.
     let widest = MOST_STRIDE * BLOCK_BYTES / compute.size;
-    let mut width = problem.w.min(widest).min(tile("tile_columns").unwrap_or(usize::MAX)).max(1);
+    let mut width = problem.w.min(widest).min(tile_columns).max(1);
     let folded = rows.most_folded().min(FOLD_ROWS);
     let bytes = |height: usize, width: usize| {
         let pitch = blocks(width * compute.size);
@@ -88,7 +89,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     while width > 1 && bytes(1, width) > budget {
         width = width.div_ceil(2);
     }
-    let most = problem.h.min(MOST_ROWS).min(tile("tile_rows").unwrap_or(usize::MAX)).max(1);
+    let most = problem.h.min(MOST_ROWS).min(tile_rows).max(1);
     let height = largest(most, budget, |height| bytes(height, width))?;
     let pitch = blocks(width * compute.size);
 

@@ -237,15 +237,21 @@ impl Plan {
         Ok(self)
     }
 
+    /// Sizes of its largest tile, by name.
+    #[must_use]
+    pub fn tile_sizes(&self) -> [(&'static str, usize); 2] {
+        let points = self.tile_points.min(self.points().max(1));
+        [("tile_points", points), ("tile_channels", self.problem.c.min(CHANNEL_BLOCK.get()))]
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let points = self.points().max(1);
-        let tile = self.common.tile_choice("tile_points", self.tile_points.min(points), points, |n| self.tile_bytes(n));
-        let channels = self.problem.c.min(CHANNEL_BLOCK.get());
+        let [points, (name, channels)] = self.tile_sizes();
+        let points = self.common.tile_choice(points, self.points().max(1), |n| self.tile_bytes(n));
         let bound = if self.problem.c > channels { Bound::Numerics } else { Bound::Work };
         let (value, limit, used, larger) = (channels, channels, channels, one_more(channels, bound));
-        let channels = Choice { name: "tile_channels", value, bound, limit, used, alternative: None, larger };
-        [self.block_dim_choice(), tile, channels].into_iter()
+        let channels = Choice { name, value, bound, limit, used, alternative: None, larger };
+        [self.block_dim_choice(), points, channels].into_iter()
     }
 
     /// What a workspace limit costs: passes over the grid for `input_grad`, and inputs with far strides that are read as they are.

@@ -177,15 +177,20 @@ impl Plan {
         Ok(self)
     }
 
+    /// Sizes of its largest tile, by name.
+    #[must_use]
+    pub const fn tile_sizes(&self) -> [(&'static str, usize); 2] {
+        [("tile_elements", self.size.elements), ("tile_cells", self.size.cells)]
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let Size { elements, cells } = self.size;
-        let bytes = |elements, cells| self.bytes(Size { elements, cells });
-        let common = &self.common;
+        let (size, common) = (self.size, &self.common);
+        let [elements, cells] = self.tile_sizes();
         [
             common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),
-            common.tile_choice("tile_elements", elements, self.plane_size(), |n| bytes(n, cells)),
-            common.tile_choice("tile_cells", cells, self.cells(), |n| bytes(elements, n)),
+            common.tile_choice(elements, self.plane_size(), |elements| self.bytes(Size { elements, ..size })),
+            common.tile_choice(cells, self.cells(), |cells| self.bytes(Size { cells, ..size })),
         ]
         .into_iter()
     }

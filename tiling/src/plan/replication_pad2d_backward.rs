@@ -204,41 +204,63 @@ impl Plan {
     /// # Errors
     /// [`PlanError::Tile`] if it does not fit, [`PlanError::NoTile`] for another name.
     pub fn with_tile(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
-        const NAMES: [&str; 3] = ["tile_planes", "tile_rows", "tile_columns"];
-        let [planes, rows, columns] = NAMES;
+        const NAMES: [&str; 3] = [Plan::PLANES, Plan::ROWS, Plan::COLUMNS];
         let (height, width) = (self.problem.h, self.problem.w);
-        let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
-        if name == planes {
-            let all = self.problem.n.saturating_mul(self.problem.c);
-            self.planes = self.common.wanted_tile(planes, value, all, |n| self.planes_bytes(n))?;
-        } else if name == rows {
-            self.most = [self.common.wanted_tile(rows, value, height, |n| bytes(n, width))?, usize::MAX];
-            self.planes = 0;
-        } else if name == columns {
-            self.most = [1, self.common.wanted_tile(columns, value, width, |n| bytes(1, n))?];
-            self.planes = 0;
-        } else {
-            return Err(PlanError::NoTile { operator: Operator::ReplicationPad2dBackward, names: &NAMES });
+        match name {
+            Self::PLANES => {
+                let all = self.problem.n.saturating_mul(self.problem.c);
+                self.planes = self.common.wanted_tile(Self::PLANES, value, all, |n| self.planes_bytes(n))?;
+            }
+            Self::ROWS => {
+                let rows = self.common.wanted_tile(Self::ROWS, value, height, |n| self.inside([n, width]))?;
+                (self.most, self.planes) = ([rows, usize::MAX], 0);
+            }
+            Self::COLUMNS => {
+                let columns = self.common.wanted_tile(Self::COLUMNS, value, width, |n| self.inside([1, n]))?;
+                (self.most, self.planes) = ([1, columns], 0);
+            }
+            _ => return Err(PlanError::NoTile { operator: Operator::ReplicationPad2dBackward, names: &NAMES }),
         }
         Ok(self)
     }
 
-    /// Why it is what it is. Sizes of tiles are those inside the image, where nothing is folded.
-    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
-        let (local, planes) = (self.common.target.local_bytes, self.problem.n.saturating_mul(self.problem.c));
-        let (height, width) = (self.problem.h, self.problem.w);
+    /// Names of the sizes of tiles.
+    const PLANES: &str = "tile_planes";
+    const ROWS: &str = "tile_rows";
+    const COLUMNS: &str = "tile_columns";
+
+    /// Bytes of a tile of so many rows and columns inside the image, where nothing is folded.
+    fn inside(&self, size: [usize; 2]) -> Option<usize> {
+        self.whole(size, size)
+    }
+
+    /// The size of its largest tile inside the image, where nothing is folded, by name: whole planes, whole rows of a plane, or
+    /// columns of a row.
+    #[must_use]
+    pub fn tile_sizes(&self) -> [(&'static str, usize); 1] {
+        let (local, [height, width]) = (self.common.target.local_bytes, [self.problem.h, self.problem.w]);
         let [most_rows, most_columns] = self.most;
-        let bytes = |rows, columns| self.whole([rows, columns], [rows, columns]);
         let uncut = if most_columns < usize::MAX { 0 } else { height.min(most_rows) };
-        let tile = if self.planes > 0 {
-            self.common.tile_choice("tile_planes", self.planes, planes, |planes| self.planes_bytes(planes))
-        } else if let Some(rows) = largest(uncut, local, |rows| bytes(rows, width)) {
-            self.common.tile_choice("tile_rows", rows, height, |rows| bytes(rows, width))
+        [if self.planes > 0 {
+            (Self::PLANES, self.planes)
+        } else if let Some(rows) = largest(uncut, local, |rows| self.inside([rows, width])) {
+            (Self::ROWS, rows)
         } else {
-            let columns = largest(width.min(most_columns), local, |columns| bytes(1, columns)).unwrap_or(1);
-            self.common.tile_choice("tile_columns", columns, width, |columns| bytes(1, columns))
+            let columns = largest(width.min(most_columns), local, |columns| self.inside([1, columns]));
+            (Self::COLUMNS, columns.unwrap_or(1))
+        }]
+    }
+
+    /// Why it is what it is.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
+        let (problem, common) = (&self.problem, &self.common);
+        let [size] = self.tile_sizes();
+        let tile = match size.0 {
+            Self::PLANES => common.tile_choice(size, problem.n.saturating_mul(problem.c), |n| self.planes_bytes(n)),
+            Self::ROWS => common.tile_choice(size, problem.h, |rows| self.inside([rows, problem.w])),
+            _ => common.tile_choice(size, problem.w, |columns| self.inside([1, columns])),
         };
-        [self.common.block_dim_choice(&self.units(), self.problem.early_success().is_some()), tile].into_iter()
+        [common.block_dim_choice(&self.units(), problem.early_success().is_some()), tile].into_iter()
     }
 
     /// What a workspace limit costs: a `grad_output` whose columns lie far apart is read as it is.

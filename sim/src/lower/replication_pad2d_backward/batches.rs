@@ -71,10 +71,9 @@ struct Batch {
 
 impl Batches {
     /// Of a plan for a product whose rows would have to be shifted, where a batch fits; a tile may have so many rows and columns.
-    pub(super) fn of(plan: &Plan, room: Room, compute: Compute, tile: [Option<usize>; 2]) -> Option<Self> {
+    pub(super) fn of(plan: &Plan, room: Room, compute: Compute, [tile_rows, tile_columns]: [usize; 2]) -> Option<Self> {
         room.scratch?;
         let (rows, columns, size) = (plan.rows(), plan.columns(), compute.size);
-        let [tile_rows, tile_columns] = tile.map(|most| most.unwrap_or(usize::MAX));
         let [[top, bottom], [left, _]] = [paddings(rows)?, paddings(columns)?];
         let (from, row) = (columns.padded * size, columns.size * size);
         let shifted = !row.is_multiple_of(BLOCK_BYTES) || !(left * size).is_multiple_of(BLOCK_BYTES);

@@ -29,24 +29,29 @@ impl Plan {
         Ok(self)
     }
 
+    /// Sizes of its largest tile, by name.
+    #[must_use]
+    pub const fn tile_sizes(&self) -> [(&'static str, usize); 3] {
+        let Size { rows, columns, taps: [ti, tj] } = self.size;
+        [("tile_rows", rows), ("tile_columns", columns), ("tile_taps", ti.saturating_mul(tj))]
+    }
+
     /// Why it is what it is.
     pub fn choices(&self) -> impl Iterator<Item = Choice> + use<> {
         let (size, common) = (self.size, &self.common);
-        let Size { rows, columns, taps: [ti, tj] } = size;
+        let [rows, columns, taps] = self.tile_sizes();
         let [kh, kw] = self.cut_taps();
         // A part of a kernel row, or whole rows of it.
         let of = |n: usize| if n <= kw { [1, n] } else { [n.div_ceil(kw.max(1)), kw] };
-        let value = ti.saturating_mul(tj);
-        let taps = |n| self.bytes(Size { taps: of(n), ..size });
-        let taps = common.tile_choice("tile_taps", value, kh.saturating_mul(kw), taps);
-        let more = value.saturating_add(if value < kw { 1 } else { kw });
-        let less = value.checked_sub(if ti > 1 { kw } else { 1 }).filter(|&less| less > 0);
+        let taps = common.tile_choice(taps, kh.saturating_mul(kw), |n| self.bytes(Size { taps: of(n), ..size }));
+        let more = taps.value.saturating_add(if taps.value < kw { 1 } else { kw });
+        let less = taps.value.checked_sub(if size.taps[0] > 1 { kw } else { 1 }).filter(|&less| less > 0);
         let larger = Larger { value: more, ..taps.larger };
         let taps = Choice { alternative: less, larger, ..taps };
         [
             common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),
-            common.tile_choice("tile_rows", rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
-            common.tile_choice("tile_columns", columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
+            common.tile_choice(rows, self.problem.h, |rows| self.bytes(Size { rows, ..size })),
+            common.tile_choice(columns, self.problem.w, |columns| self.bytes(Size { columns, ..size })),
             taps,
         ]
         .into_iter()

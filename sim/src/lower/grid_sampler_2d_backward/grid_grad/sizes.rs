@@ -44,7 +44,7 @@ impl Sizes {
     pub(super) fn new(plan: &Plan, room: Room) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
-        let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
+        let [(_, tile), _] = plan.tile_sizes();
         let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
         let (budget, pixels) = (room.local_bytes, plan.pixels());
         let (padding, bicubic) = (problem.padding_mode, problem.interpolation == Interpolation::Bicubic);

@@ -48,7 +48,7 @@ impl Sizes {
     pub(super) fn new(plan: &Plan, room: Room, parts: &[Pixels]) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
-        let tile = plan.choices().find(|choice| choice.name == "tile_points").map_or(usize::MAX, |choice| choice.value);
+        let [(_, tile), _] = plan.tile_sizes();
         let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(1).max(1);
         let most_channels =
             parts.iter().map(|part| part.channels.len()).max().unwrap_or(1).clamp(1, CHANNEL_BLOCK.get());

@@ -166,24 +166,28 @@ struct Four<'a, 'b, A> {
     windows: [&'b Window; 2],
 }
 
+/// Whether pixels of whole vectors of four are not filled up to eight by the plan: those of F64.
+const fn fours<S: Isa, A: Real>() -> bool {
+    size_of::<A>() == 8 && A::V::<S>::LANES <= 4
+}
+
 impl<A: Real> Kernel for Four<'_, '_, A> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        // Of F64 alone, whose vectors of four the plan does not fill up to eight.
-        let fours = size_of::<A>() == 8 && A::V::<S>::LANES <= 4;
+        // Constant conditions, so that nothing else is compiled.
         match self.chunk.pitch {
             // A pixel of up to four channels takes vectors of at most four lanes.
-            ..=4 if A::V::<S>::LANES <= 4 => self.grouped::<S, 4, 1>(isa),
+            ..=4 if const { A::V::<S>::LANES <= 4 } => self.grouped::<S, 4, 1>(isa),
             ..=4 => self.grouped::<S::Quad, 4, 1>(isa.quad()),
             // Vectors of sixteen lanes come with pixels of whole ones.
-            16 if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 1>(isa),
-            _ if A::V::<S>::LANES > 8 => self.grouped::<S, 16, 0>(isa),
+            16 if const { A::V::<S>::LANES > 8 } => self.grouped::<S, 16, 1>(isa),
+            _ if const { A::V::<S>::LANES > 8 } => self.grouped::<S, 16, 0>(isa),
             8 => self.grouped::<S, 8, 1>(isa),
-            12 if fours => self.grouped::<S, 12, 1>(isa),
-            20 if fours => self.grouped::<S, 20, 1>(isa),
-            28 if fours => self.grouped::<S, 28, 1>(isa),
+            12 if const { fours::<S, A>() } => self.grouped::<S, 12, 1>(isa),
+            20 if const { fours::<S, A>() } => self.grouped::<S, 20, 1>(isa),
+            28 if const { fours::<S, A>() } => self.grouped::<S, 28, 1>(isa),
             16 => self.grouped::<S, 8, 2>(isa),
             _ => self.grouped::<S, 8, 0>(isa),
         }

@@ -30,12 +30,12 @@ impl<A: Real, const BAND: bool> Kernel for Sixteen<'_, '_, A, BAND> {
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         // For the compiler: no vector is longer than a group.
-        if A::V::<S>::LANES > 8 {
+        if const { A::V::<S>::LANES > 8 } {
             return;
         }
         if self.chunk.pitch > 4 {
             self.grouped::<S, 8, 0>(isa);
-        } else if A::V::<S>::LANES <= 4 {
+        } else if const { A::V::<S>::LANES <= 4 } {
             self.grouped::<S, 4, 1>(isa);
         } else {
             self.grouped::<S::Quad, 4, 1>(isa.quad());

@@ -44,7 +44,7 @@ impl<T: Element> Kernel for Stage<'_, T> {
     fn run<S: Isa>(self, isa: S) {
         let Self { planes, channels, positions, staged, pitch } = self;
         // A pixel of up to four channels takes vectors of at most four lanes.
-        if pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 {
+        if const { <T::Acc as Real>::V::<S>::LANES <= 4 } || pitch > 4 {
             stage(isa, &planes, channels, positions, staged, pitch);
         } else {
             stage(isa.quad(), &planes, channels, positions, staged, pitch);
@@ -57,7 +57,7 @@ impl<T: Element> Kernel for Unstage<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        if self.pitch > 4 || <T::Acc as Real>::V::<S>::LANES <= 4 {
+        if const { <T::Acc as Real>::V::<S>::LANES <= 4 } || self.pitch > 4 {
             unstage(isa, self)
         } else {
             unstage(isa.quad(), self)

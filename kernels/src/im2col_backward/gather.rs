@@ -138,11 +138,11 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         // Small cores take the other way, which every problem can.
-        if V::<S, T>::LANES == 1 {
+        if const { V::<S, T>::LANES == 1 } {
             return;
         }
         let Self { geometry: g, part, data, out, ahead } = self;
-        if flat::fits::<S, T, CLASSES>(g) && !matches!(ahead, Ahead::Rows { .. }) {
+        if const { CLASSES < STRIDE } && flat::fits::<S, T, CLASSES>(g) && !matches!(ahead, Ahead::Rows { .. }) {
             return isa.call(Flat::<T, CLASSES> { geometry: g, part, data, out, ahead });
         }
         let groups = Groups::new(g, CLASSES, V::<S, T>::LANES);

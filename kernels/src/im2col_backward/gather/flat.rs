@@ -17,7 +17,7 @@ use super::above::Ahead;
 use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
-use super::{MOST, STRIDE, V, enclosing, plane_at, windows_of_plane};
+use super::{MOST, V, enclosing, plane_at, windows_of_plane};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -45,8 +45,7 @@ pub(super) fn fits<S: Isa, T: Element, const CLASSES: usize>(geometry: &Geometry
     // Where rows are to be copied, two are no gain, and three of many lanes neither.
     let copied = if size_of::<V<S, T>>() <= 32 { 3 } else { 4 };
     let least_rows = if CLASSES == 1 { 2 } else { copied };
-    CLASSES < STRIDE
-        && geometry.stride[0].get() == CLASSES
+    geometry.stride[0].get() == CLASSES
         && windows == geometry.w.div_ceil(CLASSES)
         && least_rows * windows <= MOST * V::<S, T>::LANES
         && (CLASSES > 1 || pitch == geometry.w)
@@ -58,7 +57,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
         // As `Gather`, for the compiler: neither come here.
-        if V::<S, T>::LANES == 1 || CLASSES == STRIDE {
+        if const { V::<S, T>::LANES == 1 } {
             return;
         }
         let Self { geometry: g, part, data, out, ahead } = self;
@@ -160,7 +159,8 @@ fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const BEYOND: 
     to: [&mut [T]; 2],
 ) {
     let [out, aside] = to;
-    if let [class] = classes.as_slice() {
+    if const { CLASSES == 1 } {
+        let [class] = classes.as_slice() else { return };
         return write_what_fits(isa, &[class.sums::<N, BEYOND>(isa, data, start, block)], out, aside);
     }
     let mut found = [[V::<S, T>::splat(isa, T::Acc::default()); N]; CLASSES];

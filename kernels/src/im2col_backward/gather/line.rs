@@ -182,8 +182,10 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     out: &mut [T],
 ) {
     let lanes = V::<S, T>::LANES;
-    match sums.as_slice() {
-        [sums] => {
+    // The number first, which the compiler knows: it compiles only that arm.
+    match CLASSES {
+        1 => {
+            let [sums] = sums.as_slice() else { return };
             if const { weaves::<S, T>(CLASSES, N) } {
                 let (pairs, single) = sums.as_chunks();
                 let mut out = out.chunks_exact_mut(lanes.wrapping_mul(2));
@@ -199,23 +201,25 @@ fn write<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
                 }
             }
         }
-        [evens, odds] => {
+        2 => {
+            let [evens, odds] = sums.as_slice() else { return };
             for ((even, odd), out) in evens.iter().zip(odds).zip(out.chunks_exact_mut(lanes.wrapping_mul(2))) {
                 T::store_woven(isa, [*even, *odd], out);
             }
         }
-        [first, second, third] => {
+        3 => {
+            let [first, second, third] = sums.as_slice() else { return };
             let each = first.iter().zip(second).zip(third).zip(out.chunks_exact_mut(lanes.wrapping_mul(3)));
             for (((first, second), third), out) in each {
                 store_each(isa, Vector::interleave_three(isa, [*first, *second, *third]), out);
             }
         }
-        [first, second, third, fourth] => {
+        _ => {
+            let [first, second, third, fourth] = sums.as_slice() else { return };
             let each = first.iter().zip(second).zip(third.iter().zip(fourth));
             for (((first, second), (third, fourth)), out) in each.zip(out.chunks_exact_mut(lanes.wrapping_mul(4))) {
                 store_each(isa, Vector::interleave_four(isa, [*first, *second, *third, *fourth]), out);
             }
         }
-        _ => {}
     }
 }

@@ -73,14 +73,46 @@ impl Settings {
 /// Tables of a product whose numbers are costs: a run that rests on none of them cannot change with it.
 const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics", "conflicts"];
 
+/// The numbers of a product that a name stands for.
+fn keys<'a>(name: &'a &'a str) -> &'a [&'a str] {
+    SHORT.iter().find(|(short, _)| short == name).map_or(std::slice::from_ref(name), |(_, keys)| keys)
+}
+
+fn is_cost(key: &str) -> bool {
+    key.split_once('.').is_some_and(|(table, _)| COSTS.contains(&table))
+}
+
+/// Refuses to vary what has a value.
+pub(crate) fn is_free(varied: &str, set: &[Named<String>]) -> Result<(), Error> {
+    let given = set.iter().find(|setting| keys(&setting.name.as_str()).iter().any(|key| keys(&varied).contains(key)));
+    given.map_or(Ok(()), |Named { name, value }| {
+        Err(Error::Usage(format!("--vary {varied}: it has a value, by --set {name}={value}")))
+    })
+}
+
+/// Says which settings are no matter where nothing is timed: of a product's costs, and of how a run begins. A constant of the program may
+/// have the same name.
+pub(crate) fn warn_of_costs(set: &[Named<String>], text: &str) {
+    let declared = |name: &str| text.lines().any(|line| declares(line, name).is_some());
+    for name in set.iter().map(|setting| setting.name.as_str()).filter(|name| !declared(name)) {
+        if name == "start" || keys(&name).iter().all(|key| is_cost(key)) {
+            warn(name, "values do not depend on it");
+        }
+    }
+}
+
+fn warn(name: &str, why: &str) {
+    // Nothing is left to do when stderr is closed.
+    let _ = writeln!(stderr(), "warning: {name}: {why}");
+}
+
 /// Says of which settings runs are independent, as nothing that these rest on is one of them or follows from it.
 pub(crate) fn warn_of_idle(set: &[Named<String>], varied: Option<&str>, runs: &[Simulated]) {
     let evidence = || runs.iter().filter_map(|run| run.timing.as_ref()).flat_map(|timing| &timing.evidence);
     for name in set.iter().map(|setting| setting.name.as_str()).chain(varied) {
-        let of_costs = name.split_once('.').is_some_and(|(table, _)| COSTS.contains(&table));
-        if of_costs && evidence().next().is_some() && !evidence().any(|e| e.key == name || e.source.contains(name)) {
-            // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "warning: {name}: nothing here depends on it");
+        let is_asked = || evidence().any(|e| e.key == name || e.source.contains(name));
+        if is_cost(name) && evidence().next().is_some() && !is_asked() {
+            warn(name, "nothing here depends on it");
         }
     }
 }

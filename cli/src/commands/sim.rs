@@ -23,6 +23,7 @@ use crate::lowered::{Lowered, Made};
 use crate::output::{Format, Report, TensorReport, count};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
+use crate::settings::warn_of_costs;
 use crate::tensors::{Output, Stored};
 
 /// What a program computed.
@@ -48,7 +49,8 @@ pub(super) struct Values {
 pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let Some(output) = &args.output else { return timing::run(args, format) };
     let path = args.program.path();
-    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
+    let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
+    warn_of_costs(&args.program.set, &text);
     program::fits(&program, path)?;
     let (name, soc) = (path.display().to_string(), soc.name().to_owned());
     let mut job = Job { name, soc, program: &program, results: Vec::new(), lowered: None };
@@ -68,6 +70,7 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     let Some(input) = &args.lowered.inputs.input else {
         return Err(Error::Usage("--in FILE is needed: --out is for what the program computes of it".into()));
     };
+    warn_of_costs(&args.lowered.place.set, "");
     let lowered = Lowered::new(attributes, &args.lowered)?;
     let (operator, program) = (attributes.operator().name(), lowered.program()?);
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();

@@ -303,6 +303,8 @@ fn numbers_of_plan_and_product_vary() {
         ("sim --vary speed=1..2", 2, "--set speed"),
         ("sim --vary tile_rows=100..110", 3, "28 fits"),
         ("sim --vary cores=1..2 --product all", 2, "--vary: on one machine at a time"),
+        ("sim --vary cores=1..2 --cores 1", 2, "--vary cores: it has a value, by --cores"),
+        ("sim --vary ub=8192..9216:1024 --set ub.bytes=8192", 2, "it has a value, by --set ub.bytes=8192"),
         ("plan --soc Ascend910B1 --set clock=1", 2, "can be set"),
         ("plan --soc Ascend910B1 --set local_bytes=many", 2, "--set local_bytes=many: "),
     ] {

@@ -48,6 +48,11 @@ fn runs_on_tensors() {
     }
     let text = ok(folder, "sim --program strided_copy.tile --in in.npz --out out.safetensors --soc Ascend310P3");
     assert!(text.contains("strided_copy.tile on 2 cores of Ascend310P3: 3072 bytes of UB"), "{text}");
+    // What matters to times alone is said, unless the program has a constant of that name.
+    fs::write(folder.join("l2.tile"), "cores 1\nconst l2 = 32\ntensor z: i8[l2] out\nub u: l2\n").unwrap();
+    let set = "--set l2=64 --set clock=1000 --set start=cold --set ub.bytes=8192 --out out.npz";
+    let told = String::from_utf8(output(folder, &format!("sim --program l2.tile {set}")).stderr).unwrap();
+    assert_eq!(told, ["clock", "start"].map(|n| format!("warning: {n}: values do not depend on it\n")).concat());
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn numbers_can_be_set_and_varied() {
         ("--set clock=fast", "clock.core_mhz"),
         ("--vary TILES=4..1", "expected a..b"),
         ("--in x.npz", "--out"),
+        ("--vary TILES=1..2 --set TILES=3", "--vary TILES: it has a value, by --set TILES=3"),
     ] {
         let line = fails(folder, &format!("sim --program add_serial.tile {args}"), 2);
         assert!(line.contains(part), "{line}");

@@ -7,11 +7,11 @@ use ubtile_tiling::replication_pad2d_backward::Axis;
 
 use super::even;
 use super::fold::Fold;
-use super::sources::Sources;
+use super::sources::{Sources, V};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
-use crate::simd::{CACHED, Cache, Isa, prefetch_run};
+use crate::simd::{CACHED, Cache, Isa, Vector, prefetch_run};
 
 /// Bytes of rows that are asked for ahead of their use. Of shorter ones each step takes many, longer ones are runs of their own:
 /// both a processor foresees.
@@ -41,6 +41,9 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
         let is_asked = size_of_val(source) > CACHED && ASKED.contains(&pitch.wrapping_mul(size_of::<T>()));
         let block = NonZeroUsize::new(pitch.wrapping_mul(size_of::<T>())).map_or(1, |bytes| BLOCK_BYTES / bytes);
         let at_once = if is_asked { block.max(1) } else { usize::MAX };
+        // Short elements are folded a column of several rows at a time.
+        let lanes = V::<S::Quad, T>::LANES;
+        let folds_columns = const { N == 0 && T::IS_HALF } && edges != [P; 2];
         let ahead = AHEAD_BYTES / size_of::<T>().max(1);
         for (plane, [start, end]) in planes {
             let [above, _] = if start == 0 { [0; 2] } else { rows.sources(start) };
@@ -96,7 +99,16 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
                     if is_asked {
                         prefetch_run(isa, Cache::Level1, source, at.wrapping_add(ahead), block.wrapping_mul(pitch));
                     }
-                    for _ in 0..block {
+                    let mut rest = block;
+                    while folds_columns && rest >= lanes {
+                        let (data, dest) = (source.get(at..).unwrap_or(&[]), dest.get_mut(there..).unwrap_or(&mut []));
+                        let sources = Sources::<T, P> { data, pitch, count: lanes, width, edges };
+                        sources.copy_each(isa.quad(), dest, len, to_pitch);
+                        at = at.wrapping_add(pitch.wrapping_mul(lanes));
+                        there = there.wrapping_add(to_pitch.wrapping_mul(lanes));
+                        rest = rest.wrapping_sub(lanes);
+                    }
+                    for _ in 0..rest {
                         let Some(dest) = dest.get_mut(there..there.wrapping_add(len)) else { return };
                         if N > 0 {
                             let Some(source) = source.get(at..at.wrapping_add(width)) else { return };

@@ -41,6 +41,53 @@ impl<'a, T: Element, const P: usize> Sources<'a, T, P> {
         }
     }
 
+    /// Makes rows of a length and a pitch from one row each; as many as vectors have lanes.
+    #[inline(always)]
+    pub(super) fn copy_each<S: Isa>(self, isa: S, dest: &mut [T], length: usize, pitch: usize) {
+        for row in 0..V::<S, T>::LANES {
+            let dest = dest.get_mut(row.wrapping_mul(pitch)..).and_then(|dest| dest.get_mut(..length));
+            bits::copy(self.from(row.wrapping_mul(self.pitch).wrapping_add(self.before())), dest.unwrap_or_default());
+        }
+        let [first, last] = self.edges;
+        self.fold_columns(isa, 0, first, dest, pitch);
+        let dest = dest.get_mut(length.wrapping_sub(P)..).unwrap_or_default();
+        self.fold_columns(isa, self.width.wrapping_sub(last), last, dest, pitch);
+    }
+
+    /// Folds `count` columns from one on to an element of each row, whose rows are `pitch` apart: a column of all rows at a time, as
+    /// short elements by themselves take far longer to widen and to round.
+    #[inline(always)]
+    fn fold_columns<S: Isa>(self, isa: S, from: usize, count: usize, dest: &mut [T], pitch: usize) {
+        // One element has been copied.
+        if count < 2 {
+            return;
+        }
+        let lanes = V::<S, T>::LANES;
+        let mut total = V::<S, T>::splat(isa, T::Acc::default());
+        for first in (0..count).step_by(lanes) {
+            V::<S, T>::transpose(
+                #[inline(always)]
+                |row| load(isa, self.data, row.wrapping_mul(self.pitch).wrapping_add(from).wrapping_add(first)),
+                #[inline(always)]
+                |column, values| {
+                    let column = column.wrapping_add(first);
+                    if column == 0 {
+                        total = values;
+                    } else if column < count {
+                        total = total + values;
+                    }
+                },
+            );
+        }
+        let mut made = [T::zeroed(); MOST_LANES];
+        T::store(isa, total, &mut made);
+        for (row, made) in made.iter().enumerate().take(lanes) {
+            if let Some(dest) = dest.get_mut(row.wrapping_mul(pitch)) {
+                *dest = *made;
+            }
+        }
+    }
+
     /// Makes a row from several rows.
     #[inline(always)]
     pub(super) fn fold<S: Isa>(self, isa: S, dest: &mut [T]) {
@@ -103,20 +150,31 @@ impl<'a, T: Element, const P: usize> Sources<'a, T, P> {
         sums
     }
 
-    /// Folds `count` columns of all rows to an element.
+    /// Folds `count` columns of all rows to an element; two vectors side by side hide the latency of additions.
     #[inline(always)]
     fn fold_box<S: Isa>(self, isa: S, from: usize, count: usize, dest: &mut [T]) {
-        let mut total = [T::Acc::default(); P];
-        for at in (0..count).step_by(V::<S, T>::LANES) {
-            let mut sums = [T::Acc::default(); MOST_LANES];
-            let [vector] = self.sums(isa, from.wrapping_add(at));
-            vector.store(&mut sums);
-            let columns = count.wrapping_sub(at).min(V::<S, T>::LANES);
+        let lanes = V::<S, T>::LANES;
+        let (mut total, mut at) = ([T::Acc::default(); P], 0usize);
+        while at < count {
+            let mut sums = [T::Acc::default(); MOST_LANES * 2];
+            let left = count.wrapping_sub(at);
+            let columns = if left > lanes {
+                let vectors: [_; 2] = self.sums(isa, from.wrapping_add(at));
+                for (sums, vector) in sums.chunks_mut(lanes).zip(vectors) {
+                    vector.store(sums);
+                }
+                left.min(lanes.wrapping_mul(2))
+            } else {
+                let [vector] = self.sums(isa, from.wrapping_add(at));
+                vector.store(&mut sums);
+                left
+            };
             for (i, element) in sums.get(..columns).unwrap_or(&[]).as_chunks::<P>().0.iter().enumerate() {
                 for (total, value) in total.iter_mut().zip(element) {
                     *total = if at == 0 && i == 0 { *value } else { *total + *value };
                 }
             }
+            at = at.wrapping_add(columns);
         }
         let mut lanes = [T::Acc::default(); MOST_LANES];
         for (lane, total) in lanes.iter_mut().zip(total) {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::{GridSampler, Layout};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, plan};
-use ubtile_tiling::{ALIGN, Dtype, PlanOptions, TargetSpec, Tensor};
+use ubtile_tiling::{ALIGN, Capabilities, Dtype, PlanOptions, TargetSpec, Tensor};
 
 /// Bytes of a page, at whose distance a processor takes reads for others; and of images from which on that matters.
 const PAGE: usize = 4096;
@@ -129,6 +129,11 @@ fn few_points_are_found_where_they_lie() {
     assert_eq!(planned(&images, &TargetSpec::host(2)).workspace_bytes(), 0);
     let halves = GridSampler { wo: 1, ..image(Dtype::F16, both, bilinear) };
     assert!(planned(&halves, &TargetSpec::host(1)).workspace_bytes() > 0);
+    // Nor are points found at once where nothing caches what they lie in.
+    let host = TargetSpec::host(1);
+    let uncached = TargetSpec { capabilities: Capabilities { caches: false, ..host.capabilities }, ..host };
+    let point = GridSampler { wo: 1, ..image(Dtype::F32, both, bilinear) };
+    assert!(planned(&point, &host).workspace_bytes() == 0 && planned(&point, &uncached).workspace_bytes() > 0);
 }
 
 proptest! {

@@ -171,6 +171,17 @@ fn shares_use_disjoint_workspace() {
 }
 
 #[test]
+fn planes_at_once_fit_a_cache() {
+    let planes = |c, width, interpolation| {
+        let problem = problem(Dtype::F32, [1, c, 250, width], [9, 9], interpolation);
+        plan(&problem, &TargetSpec::host(1), &PlanOptions::default()).unwrap().planes_at_once()
+    };
+    // Of 1 MiB, planes of 100 000 bytes, of 90 000 and of 250 000: an even number, and at least eight.
+    assert_eq!([100, 90, 250].map(|width| planes(64, width, 1)), [10, 10, 8]);
+    assert_eq!((planes(5, 250, 1), planes(64, 100, 0)), (5, 64));
+}
+
+#[test]
 fn a_limit_has_a_price() {
     let halves = problem(Dtype::F16, [1, 4, 8, 32], [10, 10], 0);
     let passes = |limit: usize| {

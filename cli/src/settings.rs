@@ -83,7 +83,7 @@ fn is_cost(key: &str) -> bool {
 }
 
 /// Refuses to vary what has a value.
-pub(crate) fn is_free(varied: &str, set: &[Named<String>]) -> Result<(), Error> {
+pub(crate) fn must_be_free(varied: &str, set: &[Named<String>]) -> Result<(), Error> {
     let given = set.iter().find(|setting| keys(&setting.name.as_str()).iter().any(|key| keys(&varied).contains(key)));
     given.map_or(Ok(()), |Named { name, value }| {
         Err(Error::Usage(format!("--vary {varied}: it has a value, by --set {name}={value}")))

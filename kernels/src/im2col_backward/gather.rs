@@ -137,11 +137,12 @@ impl<T: Element, const CLASSES: usize> Kernel for Gather<'_, T, CLASSES> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        // Small cores take the other way, which every problem can.
+        // Levels of one lane take another way.
         if const { V::<S, T>::LANES == 1 } {
             return;
         }
         let Self { geometry: g, part, data, out, ahead } = self;
+        // Narrow images hardly have the largest stride: not worth compiling.
         if const { CLASSES < STRIDE } && flat::fits::<S, T, CLASSES>(g) && !matches!(ahead, Ahead::Rows { .. }) {
             return isa.call(Flat::<T, CLASSES> { geometry: g, part, data, out, ahead });
         }

@@ -47,6 +47,10 @@ impl<T: Element> Kernel for Patches<'_, T> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
+        // Levels of one lane take another way.
+        if const { V::<S, T>::LANES == 1 } {
+            return;
+        }
         let Rows { geometry: g, part, data, out } = self.0;
         let ([kh, kw], [sh, sw]) = (g.kernel.map(|k| k.get()), g.stride);
         let ([gn, gr, _], [on, oc, oh, _], [lh, lw]) = (g.grad_output_strides, g.out_strides, g.columns);

@@ -32,6 +32,10 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
+        // Levels of one lane take another way.
+        if const { V::<S, T>::LANES == 1 } {
+            return;
+        }
         let Fold { planes, rows, columns, source, from, dest, to, .. } = self.0;
         let [len, width] = [columns.size, columns.padded].map(|elements| elements.wrapping_mul(P));
         let edges = outermost(columns).map(|elements| elements.wrapping_mul(P));

@@ -20,7 +20,7 @@ use crate::output::{self, Format, Report as _};
 use crate::place::Place;
 use crate::problem::Known;
 use crate::progress::Progress;
-use crate::settings::{is_free, warn_of_idle};
+use crate::settings::{must_be_free, warn_of_idle};
 
 /// Times it where the options say.
 pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Format) -> Result<(), Error> {
@@ -33,7 +33,7 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
             return Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()));
         }
         (Some(vary), _) => {
-            is_free(&vary.name, &place.set)?;
+            must_be_free(&vary.name, &place.set)?;
             if vary.name == "cores" && place.cores.is_some() {
                 return Err(Error::Usage("--vary cores: it has a value, by --cores".into()));
             }

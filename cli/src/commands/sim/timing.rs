@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::output::{self, Format};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::settings::{is_free, warn_of_idle};
+use crate::settings::{must_be_free, warn_of_idle};
 use crate::soc::soc;
 
 /// Times a program once, or for each value of a number.
@@ -41,7 +41,7 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
         saved::keep(folder)?;
         return output::print(format, &report);
     };
-    is_free(&vary.name, &args.program.set)?;
+    must_be_free(&vary.name, &args.program.set)?;
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
     warn_of_idle(&args.program.set, Some(&vary.name), &points);

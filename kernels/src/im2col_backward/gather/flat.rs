@@ -37,8 +37,7 @@ pub(super) struct Flat<'a, T, const CLASSES: usize> {
     pub(super) ahead: Ahead,
 }
 
-/// Whether some rows fit the vectors that are summed side by side. Not with the largest stride, which narrow images hardly have: it would
-/// take an eighth of the time to compile the kernels.
+/// Whether some rows fit the vectors that are summed side by side.
 pub(super) fn fits<S: Isa, T: Element, const CLASSES: usize>(geometry: &Geometry) -> bool {
     let [_, _, pitch, _] = geometry.out_strides;
     let windows = geometry.columns[1];
@@ -56,10 +55,6 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 
     #[inline(always)]
     fn run<S: Isa>(self, isa: S) {
-        // As `Gather`, for the compiler: neither come here.
-        if const { V::<S, T>::LANES == 1 } {
-            return;
-        }
         let Self { geometry: g, part, data, out, ahead } = self;
         let mut classes = [Columns::<S, T, CLASSES>::none(isa); CLASSES];
         for (first, class) in classes.iter_mut().enumerate() {

@@ -22,7 +22,7 @@ pub(crate) fn machine(args: &PlaceArgs) -> Result<(PlaceArgs, Start), Error> {
     let mut machine = Settings::default();
     let mut args = args.clone();
     for Named { name, value } in std::mem::take(&mut args.set) {
-        if name == "start" || name.contains('.') || SHORT.iter().any(|(short, _)| *short == name) {
+        if name == "start" || !keys(&name, "").is_empty() {
             machine.add(&name, &value, "")?;
         } else {
             args.set.push(Named { name, value });
@@ -44,16 +44,15 @@ pub(crate) struct Settings {
 impl Settings {
     /// Adds one; a constant of the program comes before a number of the product.
     pub(crate) fn add(&mut self, name: &str, value: &str, text: &str) -> Result<(), Error> {
+        let keys = keys(name, text);
         if name == "start" {
             let known = Start::ALL.into_iter().find(|(_, known)| *known == value);
             let (start, _) = known.ok_or_else(|| Error::Usage(format!("--set start={value}: warm or cold")))?;
             self.start = start;
-        } else if text.lines().any(|line| declares(line, name).is_some()) {
+        } else if is_declared(text, name) {
             self.constants.push((name.into(), value.into()));
-        } else if let Some((_, keys)) = SHORT.iter().find(|(short, _)| *short == name) {
-            self.product.extend(keys.iter().map(|key| ((*key).into(), value.into())));
-        } else if name.contains('.') {
-            self.product.push((name.into(), value.into()));
+        } else if !keys.is_empty() {
+            self.product.extend(keys.into_iter().map(|key| (key.into(), value.into())));
         } else {
             let short = SHORT.map(|(short, _)| short).join(", ");
             return Err(Error::Usage(format!(
@@ -73,9 +72,14 @@ impl Settings {
 /// Tables of a product whose numbers are costs: a run that rests on none of them cannot change with it.
 const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics", "conflicts"];
 
-/// The numbers of a product that a name stands for.
-fn keys<'a>(name: &'a &'a str) -> &'a [&'a str] {
-    SHORT.iter().find(|(short, _)| short == name).map_or(std::slice::from_ref(name), |(_, keys)| keys)
+/// The numbers of a product that a name stands for, if it does; a constant of a program comes before them.
+fn keys<'a>(name: &'a str, text: &str) -> Vec<&'a str> {
+    match SHORT.iter().find(|(short, _)| *short == name) {
+        _ if is_declared(text, name) => Vec::new(),
+        Some((_, keys)) => keys.to_vec(),
+        None if name.contains('.') => vec![name],
+        None => Vec::new(),
+    }
 }
 
 fn is_cost(key: &str) -> bool {
@@ -83,19 +87,18 @@ fn is_cost(key: &str) -> bool {
 }
 
 /// Refuses to vary what has a value.
-pub(crate) fn must_be_free(varied: &str, set: &[Named<String>]) -> Result<(), Error> {
-    let given = set.iter().find(|setting| keys(&setting.name.as_str()).iter().any(|key| keys(&varied).contains(key)));
+pub(crate) fn must_be_free(varied: &str, set: &[Named<String>], text: &str) -> Result<(), Error> {
+    let meets = |name: &str| name == varied || keys(name, text).iter().any(|key| keys(varied, text).contains(key));
+    let given = set.iter().find(|setting| meets(&setting.name));
     given.map_or(Ok(()), |Named { name, value }| {
         Err(Error::Usage(format!("--vary {varied}: it has a value, by --set {name}={value}")))
     })
 }
 
-/// Says which settings are no matter where nothing is timed: of a product's costs, and of how a run begins. A constant of the program may
-/// have the same name.
+/// Says which settings are no matter where nothing is timed: of a product's costs, and of how a run begins.
 pub(crate) fn warn_of_costs(set: &[Named<String>], text: &str) {
-    let declared = |name: &str| text.lines().any(|line| declares(line, name).is_some());
-    for name in set.iter().map(|setting| setting.name.as_str()).filter(|name| !declared(name)) {
-        if name == "start" || keys(&name).iter().all(|key| is_cost(key)) {
+    for name in set.iter().map(|setting| setting.name.as_str()) {
+        if name == "start" || keys(name, text).into_iter().any(is_cost) {
             warn(name, "values do not depend on it");
         }
     }
@@ -115,6 +118,11 @@ pub(crate) fn warn_of_idle(set: &[Named<String>], varied: Option<&str>, runs: &[
             warn(name, "nothing here depends on it");
         }
     }
+}
+
+/// Whether a program has a constant of that name.
+fn is_declared(text: &str, name: &str) -> bool {
+    text.lines().any(|line| declares(line, name).is_some())
 }
 
 /// Where the value of a constant begins, in the line that declares it; `cores` is one.

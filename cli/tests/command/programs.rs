@@ -53,6 +53,8 @@ fn runs_on_tensors() {
     let set = "--set l2=64 --set clock=1000 --set start=cold --set ub.bytes=8192 --out out.npz";
     let told = String::from_utf8(output(folder, &format!("sim --program l2.tile {set}")).stderr).unwrap();
     assert_eq!(told, ["clock", "start"].map(|n| format!("warning: {n}: values do not depend on it\n")).concat());
+    // Nor is the constant the number of the product.
+    ok(folder, "sim --program l2.tile --set l2=64 --vary memory.l2_bytes=1048576..1048576");
 }
 
 #[test]

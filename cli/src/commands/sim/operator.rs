@@ -33,7 +33,7 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
             return Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()));
         }
         (Some(vary), _) => {
-            must_be_free(&vary.name, &place.set)?;
+            must_be_free(&vary.name, &place.set, "")?;
             if vary.name == "cores" && place.cores.is_some() {
                 return Err(Error::Usage("--vary cores: it has a value, by --cores".into()));
             }

@@ -41,7 +41,7 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
         saved::keep(folder)?;
         return output::print(format, &report);
     };
-    must_be_free(&vary.name, &args.program.set)?;
+    must_be_free(&vary.name, &args.program.set, &text)?;
     let values: Vec<_> = vary.value.values().collect();
     let points = job.series(&vary.name, &values)?;
     warn_of_idle(&args.program.set, Some(&vary.name), &points);

@@ -3,8 +3,8 @@
 //! `c` a profiler's list of calls, `j` a result in JSON, `o` the tables of a profiler's folder, each behind a byte 0.
 #![no_main]
 
-// The readers are parts of a binary, which no other crate can name: they are compiled here again. Moving one of them is seen by
-// the lints of `.ci/fuzz.sh`.
+// The readers are parts of a binary, which no other crate can name: they are compiled here again. Moving one of them is seen when
+// `.ci/fuzz.sh` builds the targets.
 #[allow(dead_code, reason = "only the readers are used here")]
 #[path = "../../cli/src"]
 mod cli {

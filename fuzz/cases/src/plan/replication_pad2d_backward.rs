@@ -5,7 +5,7 @@ use ubtile_tiling::replication_pad2d_backward::Plan;
 use super::{Cells, offset};
 
 /// Checks every tile.
-pub fn check(plan: &Plan) {
+pub(super) fn check(plan: &Plan) {
     let problem = plan.problem();
     let planes = problem.n * problem.c;
     let mut read = Cells::new([planes, problem.padded_h, problem.padded_w]);

@@ -76,7 +76,8 @@ pub fn check(description: &Description, place: &Place, kinds: Kinds, setup: &Set
 
 /// The program; `None` where plan or product rightly have none.
 fn lowered(problem: &Problem, place: &Place, soc: &Soc) -> Option<Program> {
-    let spec = TargetSpec { cores: place.cores, ..soc.target_spec().expect("a SoC that is known") };
+    let whole = soc.target_spec().expect("a SoC that is known");
+    let spec = TargetSpec { cores: place.cores.min(whole.cores), ..whole };
     let options = PlanOptions { local_bytes: place.local_bytes, ..PlanOptions::default() };
     let plan = plan(problem, &spec, &options).ok()?;
     match native(&plan, soc) {

@@ -5,7 +5,7 @@ use ubtile_tiling::max_unpool2d_backward::Plan;
 use super::{Cells, offset};
 
 /// Checks every tile.
-pub fn check(plan: &Plan) {
+pub(super) fn check(plan: &Plan) {
     let problem = plan.problem();
     let cells = problem.out_h * problem.out_w;
     // How many cells of its plane each element has met.

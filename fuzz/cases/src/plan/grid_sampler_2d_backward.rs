@@ -9,7 +9,7 @@ use ubtile_tiling::grid_sampler_2d_backward::Plan;
 use super::Cells;
 
 /// Checks every tile, and the workspace of every share.
-pub fn check(plan: &Plan) {
+pub(super) fn check(plan: &Plan) {
     let p = plan.problem();
     for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
         memory(plan, phase, shares);

@@ -5,7 +5,7 @@ use ubtile_tiling::im2col_backward::Plan;
 use super::{Cells, offset};
 
 /// Checks every tile.
-pub fn check(plan: &Plan) {
+pub(super) fn check(plan: &Plan) {
     let problem = plan.problem();
     let ([kh, kw], [sh, sw]) = (problem.kernel.map(usize::from), problem.stride.map(usize::from));
     let taps = if problem.early_success().is_some() { 0 } else { kh * kw };

@@ -21,6 +21,8 @@ command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 
 # The sanitizer is behind an unstable flag; this makes the stable compiler take it.
 export RUSTC_BOOTSTRAP=1
+# Compiles as the compiler does, and lints the targets on the way.
+export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 cargo fuzz build
 for target in $(cargo fuzz list); do
     if [ $# -gt 0 ]; then

@@ -175,6 +175,9 @@ impl std::error::Error for FirstDifference {}
 /// If dtype or shape differ.
 pub fn bits_equal(left: &Data, right: &Data) -> Result<(), FirstDifference> {
     assert_eq!((left.dtype(), left.desc.shape), (right.dtype(), right.desc.shape), "tensors of one kind");
+    if left.desc == right.desc && left.bytes() == right.bytes() {
+        return Ok(());
+    }
     let parts = component(left.dtype()).1;
     let pairs = left.offsets().zip(right.offsets()).map(|(l, r)| (left.bits(l), right.bits(r)));
     let mut differing = pairs.enumerate().filter(|(_, (l, r))| l != r);
@@ -192,13 +195,16 @@ pub(crate) fn index_of(shape: &[usize], mut i: usize) -> Vec<usize> {
     index
 }
 
+/// Row by row, as to find a place from an element's number takes longer than what tests do with it.
 fn component_offsets(desc: &TensorDesc) -> impl Iterator<Item = usize> + use<> {
     let (desc, parts) = (*desc, component(desc.dtype).1);
+    let (&width, _) = desc.shape.as_slice().split_last().unwrap_or((&1, &[]));
+    let (&step, _) = desc.strides.as_slice().split_last().unwrap_or((&0, &[]));
     let elements = desc.shape.numel().expect("the size of a tensor fits isize");
-    (0..elements).flat_map(move |i| {
-        let index = desc.shape.as_slice().iter().zip(desc.strides.as_slice()).rev();
-        let offset = index.fold((0, i), |(offset, i), (&size, &stride)| (offset + i % size * stride, i / size)).0;
-        (0..parts).map(move |part| offset * parts + part)
+    (0..elements.checked_div(width).unwrap_or(0)).flat_map(move |row| {
+        let index = desc.shape.as_slice().iter().zip(desc.strides.as_slice()).rev().skip(1);
+        let start = index.fold((0, row), |(start, i), (&size, &stride)| (start + i % size * stride, i / size)).0;
+        (0..width * parts).map(move |at| (start + at / parts * step) * parts + at % parts)
     })
 }
 

@@ -16,15 +16,18 @@ impl Parallel for Threads {
         F: Fn(I::Item) + Sync,
     {
         let items = Mutex::new(items);
-        std::thread::scope(|scope| {
-            for _ in 0..self.0 {
-                scope.spawn(|| {
-                    loop {
-                        let Some(item) = items.lock().unwrap().next() else { break };
-                        work(item);
-                    }
-                });
+        let work_through = || {
+            loop {
+                let Some(item) = items.lock().unwrap().next() else { break };
+                work(item);
             }
+        };
+        // This thread is one of them: to start one takes longer than most cases.
+        std::thread::scope(|scope| {
+            for _ in 1..self.0 {
+                scope.spawn(work_through);
+            }
+            work_through();
         });
     }
 }

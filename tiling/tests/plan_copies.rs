@@ -7,8 +7,10 @@ use plan_common::{all, computed, planned, problems};
 use plan_machines::{config, limits, targets};
 use proptest::prelude::*;
 use proptest::sample::select;
-use ubtile_testkit::problems::{Im2col, Layout, MaxUnpool, ReplicationPad};
-use ubtile_tiling::{Dtype, Phase, Problem, Region, Staging, TargetSpec, Tensor, TensorSlot, TilingPlan, Workspace};
+use ubtile_testkit::problems::{GridSampler, Im2col, Layout, MaxUnpool, ReplicationPad};
+use ubtile_tiling::{
+    Bound, Dtype, Phase, Problem, Region, Staging, TargetSpec, Tensor, TensorSlot, TilingPlan, Workspace,
+};
 
 /// What an operator's own plan has to say of its copies, and the plan that is left on them.
 fn copies(plan: &TilingPlan) -> (Vec<Staging>, TilingPlan) {
@@ -158,4 +160,23 @@ fn copies_take_as_long_as_they_save() {
         let plan = planned(&Problem::MaxUnpool2dBackward(spec.problem()), &TargetSpec::host(1), None);
         assert_eq!(!copies(&plan).0.is_empty(), copied, "{out_w}");
     }
+}
+
+/// What more shares take is said without copies, which the plan may have: they come after the shares.
+#[test]
+fn more_shares_need_no_copies() {
+    let spec = GridSampler { dtype: Dtype::F16, n: 1, c: 62, hi: 2, wi: 3, ho: 2, wo: 2, ..Default::default() };
+    let spec = GridSampler { output_mask: [true, false], inputs: Layout::Spread, ..spec };
+    let (problem, target) = (Problem::GridSampler2dBackward(spec.problem()), TargetSpec::host(2));
+    let with = |limit| planned(&problem, &target, Some(limit));
+    let least = (0..100_000).find(|&limit| with(limit).block_dim() == 2).expect("enough for two shares");
+    let mut copied = 0;
+    for limit in 0..least {
+        let plan = with(limit);
+        let choice = plan.choices().find(|choice| choice.name == "block_dim").expect("every plan has one");
+        assert_eq!((choice.value, choice.bound), (1, Bound::WorkspaceLimit), "{limit}");
+        assert_eq!((choice.larger.value, choice.larger.needs), (2, least), "{limit}");
+        copied += usize::from(!copies(&plan).0.is_empty());
+    }
+    assert!(copied > 0, "no plan with copies and one share");
 }

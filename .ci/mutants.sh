@@ -7,7 +7,7 @@
 #   .ci/mutants.sh kernels --file kernels/src/cast.rs
 #
 # What became of each stands in target/mutants/CRATE/report.txt. Fails where one survives that .ci/mutants/explained.txt does
-# not explain.
+# not explain, or where that explains what is no mutant any more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

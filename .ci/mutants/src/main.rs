@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Writes `target/mutants/CRATE/report.txt`, and fails where a mutant survives that `explained.txt` beside this crate does not
-//! name.
+//! name, or where that names what is no mutant any more.
 
 mod compile;
 mod edits;
@@ -22,9 +22,9 @@ mod tree;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::{list::Mutant, run::Outcome};
+use crate::{explained::Explained, list::Mutant, run::Outcome};
 
 fn main() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1);
@@ -32,6 +32,10 @@ fn main() -> Result<ExitCode> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let place = root.join("target/mutants").join(&name);
 
+    let explained = Explained::read()?;
+    let all = list::mutants(&root, &name, std::iter::empty())?;
+    let gone = explained.gone(&name, &all);
+    ensure!(gone.is_empty(), "explained.txt names what is no mutant any more:\n{}", gone.join("\n"));
     let mutants = list::mutants(&root, &name, args)?;
     eprintln!("{}: {} mutants", name, mutants.len());
     let sources = compile::sources(&root, &name, &mutants)?;
@@ -43,7 +47,7 @@ fn main() -> Result<ExitCode> {
     let report = report(&mutants, &outcomes);
     std::fs::write(place.join("report.txt"), &report.lines)?;
     println!("{}", report.summary);
-    let unexplained = explained::without(&report.survivors)?;
+    let unexplained = explained.without(&report.survivors);
     for mutant in &unexplained {
         println!("survives: {mutant}");
     }

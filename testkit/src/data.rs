@@ -198,8 +198,8 @@ pub(crate) fn index_of(shape: &[usize], mut i: usize) -> Vec<usize> {
 /// Row by row, as to find a place from an element's number takes longer than what tests do with it.
 fn component_offsets(desc: &TensorDesc) -> impl Iterator<Item = usize> + use<> {
     let (desc, parts) = (*desc, component(desc.dtype).1);
-    let (&width, _) = desc.shape.as_slice().split_last().unwrap_or((&1, &[]));
-    let (&step, _) = desc.strides.as_slice().split_last().unwrap_or((&0, &[]));
+    let width = desc.shape.as_slice().last().copied().unwrap_or(1);
+    let step = desc.strides.as_slice().last().copied().unwrap_or(0);
     let elements = desc.shape.numel().expect("the size of a tensor fits isize");
     (0..elements.checked_div(width).unwrap_or(0)).flat_map(move |row| {
         let index = desc.shape.as_slice().iter().zip(desc.strides.as_slice()).rev().skip(1);
@@ -252,8 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn empty_tensors() {
+    fn tensors_without_elements_or_dimensions() {
         let data = Data::filled(TensorDesc::contiguous(Dtype::F32, &[3, 0, 2]).unwrap(), 1);
         assert_eq!((data.bytes().len(), data.offsets().count()), (0, 0));
+        let data = Data::filled(TensorDesc::contiguous(Dtype::F32, &[3, 0]).unwrap(), 1);
+        assert_eq!(data.offsets().count(), 0);
+        let data = Data::filled(TensorDesc::contiguous(Dtype::C64, &[]).unwrap(), 1);
+        assert_eq!(data.offsets().collect::<Vec<_>>(), [0, 1]);
     }
 }

@@ -194,6 +194,9 @@ proptest! {
                     prop_assert_eq!((bound, Some(most)), (Bound::WorkspaceLimit, limit));
                     prop_assert_eq!(choice.used, plan.workspace_bytes());
                     prop_assert_eq!((larger.value, larger.limit), (unlimited.block_dim(), most));
+                    let regions = unlimited.workspace().regions();
+                    let copies = regions.iter().any(|region| ["grad_output", "input"].contains(&region.name));
+                    prop_assert!(copies || larger.needs == unlimited.workspace_bytes(), "{choice:?}");
                     // So many bytes give it and one fewer does not, whatever copies there are: these are made of what is left.
                     let with = |bytes| planned(&problem, &target, Some(bytes)).block_dim();
                     prop_assert_eq!(with(larger.needs), larger.value, "{:?}", choice);

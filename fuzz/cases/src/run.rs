@@ -100,7 +100,7 @@ impl Workspace {
     }
 }
 
-/// Threads that take shares from one queue.
+/// Threads that take shares from one queue, the caller's among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub usize);
 
@@ -111,19 +111,18 @@ impl Parallel for Threads {
         I::Item: Send,
         F: Fn(I::Item) + Sync,
     {
-        if self.0 < 2 {
-            return items.for_each(work);
-        }
         let queue = Mutex::new(items);
         let next = || queue.lock().expect("no share has failed").next();
-        std::thread::scope(|scope| {
-            for _ in 0..self.0 {
-                scope.spawn(|| {
-                    while let Some(item) = next() {
-                        work(item);
-                    }
-                });
+        let work_through = || {
+            while let Some(item) = next() {
+                work(item);
             }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.0 {
+                scope.spawn(work_through);
+            }
+            work_through();
         });
     }
 }

@@ -15,10 +15,10 @@ impl Parallel for Threads {
         I::Item: Send,
         F: Fn(I::Item) + Sync,
     {
-        let items = Mutex::new(items);
+        let queue = Mutex::new(items);
+        let next = || queue.lock().unwrap().next();
         let work_through = || {
-            loop {
-                let Some(item) = items.lock().unwrap().next() else { break };
+            while let Some(item) = next() {
                 work(item);
             }
         };

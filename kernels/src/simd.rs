@@ -23,7 +23,7 @@ mod tests;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 
-pub(crate) use self::cache::{CACHED, Cache, line_of, prefetch_run};
+pub(crate) use self::cache::{CACHED, Cache, LINE, line_of, prefetch_run};
 pub(crate) use self::habits::Habits;
 pub(crate) use self::real::Real;
 

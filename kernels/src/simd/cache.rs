@@ -5,10 +5,13 @@ use super::Isa;
 /// Bytes of a tensor that a processor's last cache holds beside others. To ask for a smaller one ahead costs more than it gains.
 pub(crate) const CACHED: usize = 14 << 20;
 
+/// Bytes of a line of a cache.
+pub(crate) const LINE: usize = 64;
+
 /// Elements of a line of a cache.
 #[inline(always)]
 pub(crate) fn line_of<T>() -> usize {
-    64 / size_of::<T>().max(1)
+    LINE / size_of::<T>().max(1)
 }
 
 /// A cache that lines are asked for to.

@@ -1,18 +1,20 @@
-//! Bytes that are aligned for every dtype.
+//! Bytes that are aligned for every dtype and every vector.
 
 use std::io::{self, Read};
 use std::ops::{Deref, DerefMut};
 
-/// The alignment of the largest dtype, in bytes.
-const ALIGN: usize = 16;
+use wide::u64x8;
+
+/// Bytes that lie together: a line of a cache. Vectors that cross lines take up to twice as long to write.
+type Line = u64x8;
 
 /// Memory that a file of unknown honesty may take before its data has arrived.
 const FIRST_BYTES: usize = 64 << 20;
 
-/// Zeroed memory of any length, aligned for every dtype.
+/// Zeroed memory of any length, aligned to a line of a cache.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
-    words: Vec<u128>,
+    lines: Vec<Line>,
     len: usize,
 }
 
@@ -35,9 +37,9 @@ impl Buffer {
     }
 
     fn grow(&mut self, len: usize) -> io::Result<()> {
-        let words = len.div_ceil(ALIGN);
-        self.words.try_reserve_exact(words.saturating_sub(self.words.len())).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        self.words.resize(words, 0);
+        let lines = len.div_ceil(size_of::<Line>());
+        self.lines.try_reserve_exact(lines.saturating_sub(self.lines.len())).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.lines.resize(lines, Line::default());
         self.len = len;
         Ok(())
     }
@@ -47,13 +49,13 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.words).get(..self.len).unwrap_or_default()
+        bytemuck::cast_slice(&self.lines).get(..self.len).unwrap_or_default()
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.words).get_mut(..self.len).unwrap_or_default()
+        bytemuck::cast_slice_mut(&mut self.lines).get_mut(..self.len).unwrap_or_default()
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
             let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
             let buffer = Buffer::read(data.as_slice(), len).unwrap();
             assert_eq!(*buffer, *data);
-            assert_eq!(buffer.as_ptr().align_offset(ALIGN), 0);
+            assert_eq!(buffer.as_ptr().align_offset(size_of::<Line>()), 0);
             let error = Buffer::read(data.as_slice(), len + 1).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         }

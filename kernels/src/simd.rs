@@ -97,6 +97,13 @@ pub(crate) trait Isa: Copy + Debug + Send + Sync + 'static {
         columns
     }
 
+    /// Writes the first or the second eight of sixteen lanes.
+    #[inline(always)]
+    fn put_half(self, lanes: u16x16, second: bool, dst: &mut [u16; 8]) {
+        let [front, back] = bytemuck::cast(lanes);
+        *dst = if second { back } else { front };
+    }
+
     /// Adds eight vectors of f16 or bf16 to +0.0, given as bits; with what to find a NaN by, the largest magnitudes.
     #[inline(always)]
     fn sums_of_halves(self, mut rows: [u16x16; 8]) -> ([u16x16; 8], i16x16) {

@@ -272,18 +272,21 @@ impl<T: Element> Square<'_, '_, T> {
         if largest.simd_gt(infinity).any() {
             return self.one_by_one();
         }
-        let sums = isa.transpose_halves(rows).map(bytemuck::cast::<u16x16, [[u16; TAPS]; 2]>);
+        let sums = isa.transpose_halves(rows);
         // Of each half of the windows.
         for half in 0..2usize {
-            for (k, window) in sums.iter().enumerate() {
-                let Some(&sums) = window.get(half) else { return };
+            for (k, &window) in sums.iter().enumerate() {
                 if half.wrapping_mul(TAPS).wrapping_add(k) >= self.count {
                     return;
                 }
-                match self.cells.first_chunk_mut() {
-                    Some(cells) => *cells = bytemuck::try_cast(sums).unwrap_or([T::zeroed(); TAPS]),
-                    // In registers: the compiler would store every vector, for none but the last.
-                    None => put_first(bytemuck::cast(sums), self.taps, self.cells),
+                let cells = self.cells.first_chunk_mut::<TAPS>().map(|cells| bytemuck::try_cast_mut(cells));
+                match cells {
+                    Some(Ok(cells)) => isa.put_half(window, half == 1, cells),
+                    _ => {
+                        // In registers: the compiler would store every vector, for none but the last.
+                        let halves: [u128; 2] = bytemuck::cast(window);
+                        put_first(halves.get(half).copied().unwrap_or(0), self.taps, self.cells);
+                    }
                 }
                 if !self.go_on() {
                     return;

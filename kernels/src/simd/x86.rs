@@ -139,6 +139,18 @@ fn eight_halves<T: bytemuck::Pod>(src: &[T]) -> __m128i {
     eight.into()
 }
 
+/// Writes as many of eight elements of two bytes as `dst` has room for. All of them by one instruction: the compiler would write the
+/// last ones apart, as it must those that there is no room for all of.
+#[inline(always)]
+fn put_eight<T: bytemuck::Pod>(halves: __m128i, dst: &mut [T]) {
+    const { assert!(size_of::<T>() == 2) };
+    match dst.first_chunk_mut::<8>() {
+        // SAFETY: the crate is compiled with SSE2; there is room for all.
+        Some(full) => unsafe { _mm_storeu_si128(full.as_mut_ptr().cast(), halves) },
+        None => put::<T, 8>(bytemuck::cast(wide::u16x8::from(halves)), dst),
+    }
+}
+
 /// Transposes the squares of eight lanes that the first and the second halves of eight vectors are.
 #[target_feature(enable = "avx,avx2,f16c")]
 #[inline]
@@ -221,7 +233,7 @@ impl Isa for Avx2 {
     fn store_f16(self, v: F32x8, dst: &mut [f16]) {
         // SAFETY: there is a token.
         let bits = unsafe { _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v.0) };
-        put(wide::u16x8::from(bits).to_array().map(f16::from_bits), dst);
+        put_eight(bits, dst);
     }
     #[inline(always)]
     fn load_bf16(self, src: &[bf16]) -> F32x8 {
@@ -239,13 +251,22 @@ impl Isa for Avx2 {
             let packed = _mm256_packus_epi32(rounded, rounded);
             _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b1000>(packed))
         };
-        put(wide::u16x8::from(bits).to_array().map(bf16::from_bits), dst);
+        put_eight(bits, dst);
     }
 
     #[inline(always)]
     fn transpose_halves(self, rows: [u16x16; 8]) -> [u16x16; 8] {
         // SAFETY: there is a token.
         unsafe { transpose_halves(rows) }
+    }
+
+    #[inline(always)]
+    fn put_half(self, lanes: u16x16, second: bool, dst: &mut [u16; 8]) {
+        // SAFETY: there is a token.
+        let half = unsafe {
+            if second { _mm256_extracti128_si256::<1>(lanes.into()) } else { _mm256_castsi256_si128(lanes.into()) }
+        };
+        put_eight(half, dst);
     }
 
     #[inline(always)]
@@ -282,7 +303,11 @@ impl Isa for Avx2 {
         let (even, odd) = (round_to_bf16(even), round_to_bf16(odd));
         // SAFETY: there is a token.
         let words = unsafe { _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(even), odd) };
-        put::<bf16, 16>(bytemuck::cast(wide::u32x8::from(words)), dst);
+        match dst.first_chunk_mut::<16>() {
+            // SAFETY: there is a token, and room for all.
+            Some(full) => unsafe { _mm256_storeu_si256(full.as_mut_ptr().cast(), words) },
+            None => put::<bf16, 16>(bytemuck::cast(wide::u32x8::from(words)), dst),
+        }
     }
 }
 

@@ -38,7 +38,9 @@ impl Plan {
             let channels = self.channel_parts();
             let [by_channels, by_rows] = [Some((Route::Channels, channels)), Some((Route::Bands, bands))];
             // Bands look at points in vain, and those of random points are told apart by branches that nobody foresees.
-            let fewer = channels.saturating_mul(cut).min(cores) < bands.saturating_mul(cut).min(cores);
+            // Each image that is cut has as many.
+            let most = cores.checked_div(cut).unwrap_or(0);
+            let fewer = channels.min(most) < bands.min(most);
             if fewer { [by_rows, by_channels] } else { [by_channels, by_rows] }
         };
         wanted.into_iter().flatten().any(|(route, parts)| {

@@ -170,6 +170,21 @@ fn shares_use_disjoint_workspace() {
     }
 }
 
+/// A core more, of which no image gets a part, changes nothing.
+#[test]
+fn cores_that_nobody_uses_change_no_route() {
+    for (n, c) in [(2, 32), (3, 40), (2, 64), (5, 48)] {
+        let problem = problem(Dtype::F32, [n, c, 64, 64], [48, 48], 0);
+        let of = |cores| plan(&problem, &TargetSpec::host(cores), &PlanOptions::default()).unwrap();
+        for cores in n + 1..=64 {
+            let (fewer, more) = (of(cores - 1), of(cores));
+            if fewer.block_dim() == more.block_dim() {
+                assert_eq!(fewer.route(), more.route(), "{n} images of {c} channels on {cores} cores");
+            }
+        }
+    }
+}
+
 #[test]
 fn planes_at_once_fit_a_cache() {
     let planes = |c, width, interpolation| {

@@ -34,12 +34,13 @@ impl Blocks {
         (0..count).map(move |block| (start + block * pitch, start + block * pitch + bytes))
     }
 
-    /// Pieces of `unit` bytes that the blocks touch, those that two blocks touch counted twice.
+    /// Pieces of `unit` bytes that the blocks touch, each counted once.
     pub(super) fn pieces(&self, unit: u64) -> u64 {
-        match self.count {
-            0 => 0,
-            1 => (self.start + self.bytes).div_ceil(unit) - self.start / unit,
-            count => {
+        match (self.extent(unit), self.count) {
+            (Some((first, end)), _) => end - first,
+            (None, 0) => 0,
+            // No two blocks touch the same one.
+            (None, count) => {
                 floor_sum(count, unit, self.pitch, self.start + self.bytes + unit - 1)
                     - floor_sum(count, unit, self.pitch, self.start)
             }
@@ -77,6 +78,8 @@ const fn floor_sum(mut n: u64, mut m: u64, mut a: u64, mut b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -96,7 +99,8 @@ mod tests {
             let blocks = Blocks { start, bytes, pitch: bytes + gap, count };
             let touched: Vec<(u64, u64)> = blocks.each().map(|(from, to)| (from / unit, to.div_ceil(unit))).collect();
             prop_assert_eq!(touched.len() as u64, count);
-            prop_assert_eq!(blocks.pieces(unit), touched.iter().map(|(first, end)| end - first).sum::<u64>());
+            let pieces: BTreeSet<u64> = touched.iter().flat_map(|&(first, end)| first..end).collect();
+            prop_assert_eq!(blocks.pieces(unit), pieces.len() as u64);
             let whole = touched.windows(2).all(|two| two[1].0 <= two[0].1);
             match blocks.extent(unit) {
                 Some((first, end)) => {

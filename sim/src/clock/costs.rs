@@ -52,7 +52,7 @@ impl Change {
         (Self::NoScalar, "less work for the scalar unit: none"),
         (Self::NoCollisions, "sums to different addresses: no collisions"),
         (Self::NoSync, "fewer barriers of all cores: they take no time"),
-        (Self::NoStagger, "fewer cores, or more work for each launch: all cores start at once"),
+        (Self::NoStagger, "more work for each launch: all cores start at once"),
         (Self::Bypass, "loads that stay out of L2"),
         (Self::Memory, "twice the bandwidth of main memory"),
         (Self::L2, "twice the bandwidth of L2 and of each core's copies"),
@@ -117,6 +117,8 @@ struct Has {
     hard: bool,
     soft: bool,
     scalar_memory: bool,
+    /// Reads that without data find one of several values.
+    guesses: bool,
 }
 
 impl Has {
@@ -133,7 +135,11 @@ impl Has {
                 Instruction::Move(_) | Instruction::Vector(_) | Instruction::Transpose(_) => has.vector = true,
                 Instruction::SyncAll(SyncAll::Hard) => has.hard = true,
                 Instruction::SyncAll(SyncAll::Soft { .. }) => has.soft = true,
-                Instruction::Read(Read { .. }) | Instruction::Write(Write { .. }) => has.scalar_memory = true,
+                Instruction::Read(Read { assume, .. }) => {
+                    has.scalar_memory = true;
+                    has.guesses |= assume.is_some_and(|assume| assume.count() > 1);
+                }
+                Instruction::Write(Write { .. }) => has.scalar_memory = true,
                 _ => {}
             }
         });
@@ -215,6 +221,11 @@ impl Costs {
         let (sync_hard, sync_soft) =
             (sync(has.hard, &soc.sync.sync_all_hard_us)?, sync(has.soft, &soc.sync.sync_all_soft_us)?);
         let cache_line_bytes = asker.or(&scalar.dcache_line_bytes, Bytes(64)).0;
+        if has.guesses {
+            asker.assume(
+                "what the scalar unit reads is any of the values that the program states, each as often".into(),
+            );
+        }
         let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
         Ok(Self {
             mhz,

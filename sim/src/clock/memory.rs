@@ -221,11 +221,7 @@ impl Memory {
         let mut all = Found::default();
         if transfer.load {
             match blocks.extent(self.line) {
-                // A line of two blocks is there when the second one asks for it.
-                Some((first, end)) if allocate && l2.capacity() > 0 => {
-                    all = l2.access(first as u32, end as u32, false, true);
-                    all.hits += lines - (end - first);
-                }
+                Some((first, end)) => all = l2.access(first as u32, end as u32, false, allocate),
                 _ => {
                     for (start, end) in blocks.each() {
                         let (first, end) = (start / self.line, end.div_ceil(self.line));

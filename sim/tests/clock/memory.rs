@@ -60,17 +60,21 @@ fn a_warm_run_finds_what_the_program_left() {
 
 #[test]
 fn requests_are_whole_lines() {
-    let bytes = |offset: u32, bytes: u32, blocks: u32| {
+    let load = |offset: u32, bytes: u32, blocks: u32, gap: u32| {
         let text = format!(
-            "cores 1\ntensor x: f32[65536] in\nub a: 65536\nload_pad a[0], x[{offset}] blocks {blocks} bytes {bytes} from_gap {}\n",
-            if blocks > 1 { 2048 - bytes } else { 0 }
+            "cores 1\ntensor x: f32[65536] in\nub a: 65536\nload_pad a[0], x[{offset}] blocks {blocks} bytes {bytes} from_gap {gap}\n",
         );
         let timing = cold(&text, &plain());
         (timing.hbm.bytes, timing.cycles)
     };
+    let bytes = |offset, bytes, blocks| load(offset, bytes, blocks, if blocks > 1 { 2048 - bytes } else { 0 });
     assert_eq!(bytes(0, 512, 1), (512, 20 + 8 + 200));
     assert_eq!(bytes(4, 512, 1), (1024, 20 + 16 + 200), "one more for what crosses the end of a line");
     assert_eq!(bytes(0, 4, 16), (16 * 512, 20 + 16 * 8 + 200));
+    for (gap, lines) in [(0, 28), (4, 28), (36, 32), (291, 64), (292, 64)] {
+        let lines_once = load(0, 220, 64, gap);
+        assert_eq!(lines_once, (lines * 512, 20 + lines * 8 + 200), "64 blocks of 220 bytes with gaps of {gap}");
+    }
     let partly = "cores 1\ntensor x: f32[65536] out\nub a: 512\nstore_pad x[OFFSET], a[0] bytes 480\n";
     let moved = |offset: &str| cold(&partly.replace("OFFSET", offset), &plain()).hbm.bytes;
     assert_eq!([moved("0"), moved("256")], [512, 1024], "the rest of each line is fetched");

@@ -33,7 +33,7 @@ impl Touched {
 
     pub(super) fn new(b: &mut Builder, problem: &Problem, points: usize) -> Self {
         let field = Some("tile_points");
-        let (rows, usual) = (problem.hi, points.div_ceil(problem.wo) * problem.hi.div_ceil(problem.ho) + 1);
+        let (rows, usual) = (problem.hi, (points.div_ceil(problem.wo) * problem.hi).div_ceil(problem.ho) + 1);
         let [first, last] = ["first_rows", "last_rows"].map(|name| b.buffer(name, 4 * points, 1, field));
         let parts = b.buffer("row_parts", 4 * points.div_ceil(LANES), 1, field);
         let all = ["least_row", "largest_row"].map(|name| b.buffer(name, BLOCK_BYTES, 1, None));

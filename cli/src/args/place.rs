@@ -22,6 +22,13 @@ pub(crate) enum Products {
 impl Products {
     const ALL: &'static str = "all";
 
+    const fn name(self) -> &'static str {
+        match self {
+            Self::One(product) => product.name(),
+            Self::All => Self::ALL,
+        }
+    }
+
     fn from_name(name: &str) -> Option<Self> {
         if name == Self::ALL { Some(Self::All) } else { Product::from_name(name).map(Self::One) }
     }
@@ -74,6 +81,33 @@ pub(crate) struct PlaceArgs {
     /// Keys of the product with other values
     #[arg(skip)]
     pub(crate) product_keys: Vec<(String, String)>,
+}
+
+impl PlaceArgs {
+    /// The options that say the same.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Self { soc, product, target, scheme, unsupported, edition, cores, workspace_limit, set, .. } = self;
+        let scheme = scheme.and_then(|scheme| scheme.to_possible_value());
+        let values = [
+            ("--soc", soc.clone()),
+            ("--product", product.map(|product| product.name().to_owned())),
+            ("--target", target.clone()),
+            ("--scheme", scheme.map(|scheme| scheme.get_name().to_owned())),
+            (
+                "--edition",
+                Some(*edition).filter(|edition| *edition != Edition::Any).map(|edition| edition.name().to_owned()),
+            ),
+            ("--cores", cores.map(|cores| cores.to_string())),
+            ("--workspace-limit", workspace_limit.map(|bytes| bytes.to_string())),
+        ];
+        let mut words: Vec<String> =
+            values.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect();
+        words.extend(unsupported.then(|| "--unsupported".to_owned()));
+        for Named { name, value } in set {
+            words.extend(["--set".to_owned(), format!("{name}={value}")]);
+        }
+        words
+    }
 }
 
 pub(super) fn targets() -> impl Iterator<Item = &'static str> {

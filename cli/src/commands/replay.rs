@@ -13,6 +13,7 @@ use ubtile_tiling::TensorSlot;
 use crate::args::ReplayArgs;
 use crate::error::Error;
 use crate::fuzzing::{AnyRepro, Finding, Repro, Subject, Verdict, Worker, quietly};
+use crate::invocation;
 use crate::output::{self, Format, Report, TensorReport};
 
 pub(super) use program::ReplayProgram;
@@ -70,7 +71,7 @@ fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), E
         tensors: slots.iter().map(TensorReport::of_slot).collect(),
         was: repro.failure,
         now,
-        sim: opened::line(&simulated),
+        sim: invocation::line(&simulated),
     };
     let saved = match args.save.is_wanted() {
         true => opened::save(&simulated, &args.save, failure(&report.was, report.now.as_ref(), None, None)),

@@ -9,6 +9,7 @@ use super::make::make;
 use super::report::Plan;
 use crate::args::{CallsArgs, Cli, Command, Products};
 use crate::error::Error;
+use crate::invocation;
 use crate::op_summary::{Call, Summary};
 use crate::output::{self, Format, Report};
 use crate::place::Place;
@@ -86,7 +87,10 @@ pub(crate) fn run(args: &CallsArgs, format: Format) -> Result<(), Error> {
 
 fn planned(call: Call, place: &Place, args: &CallsArgs) -> Planned {
     let Call { line, name, count, device_us, words, assumed } = call;
-    let command = words.as_ref().map_or_else(|_| String::new(), |words| words.join(" "));
+    let command = words.as_ref().map_or_else(
+        |_| String::new(),
+        |words| invocation::line(&words.iter().cloned().chain(args.place.words()).collect::<Vec<_>>()),
+    );
     let plan = words.and_then(|words| plan(&words, place, args).map_err(|e| e.to_string()));
     let (plan, error) = match plan {
         Ok(plan) => (Some(plan), None),
@@ -106,6 +110,9 @@ fn plan(words: &[String], place: &Place, args: &CallsArgs) -> Result<Plan, Error
         return Err(Error::Usage("no operator".into()));
     };
     let (attributes, own) = operator.split();
+    if let Some(word) = own.place.words().first() {
+        return Err(Error::Usage(format!("{word} is no attribute: it is said of the whole list")));
+    }
     let known = Known::new(attributes.operator(), &own.inputs)?;
     make(&attributes, &known, place, &args.place, false)
 }

@@ -48,17 +48,6 @@ pub(super) fn command(case: &Case, soc: Option<&str>) -> Vec<String> {
     words
 }
 
-/// A command as a shell takes it.
-pub(super) fn line(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./".contains(c);
-    let quoted = |word: &String| match word.chars().all(plain) {
-        true => word.clone(),
-        // It fails at a NUL, which no argument has.
-        false => shlex::try_quote(word).map(Into::into).unwrap_or_default(),
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
 /// Writes what the command would have written with `--output`, and the failure.
 pub(super) fn save(words: &[String], save: &SaveArgs, failure: Failure) -> Result<(), Error> {
     let unknown = |problem: String| Error::Unusable(format!("this case cannot be simulated: {problem}"));

@@ -70,7 +70,7 @@ impl Report for Simulated {
         };
         let p = &t.pipes;
         let pipes = [("vector", &p.vector), ("scalar", &p.scalar), ("mte2", &p.mte2), ("mte3", &p.mte3)];
-        let header = ["pipe, mean of cores", "busy cycles", "of all", "waits for flags", "instructions"];
+        let header = ["pipe, mean of cores", "busy cycles", "of all", "waits for flags", "instructions, all cores"];
         text += &output::table(header, pipes.map(|(name, time)| pipe(name, time)));
         let pool = |pool: &ubtile_sim::clock::Pool| {
             format!("{} bytes, {:.1} of {:.1} GB/s ({})", pool.bytes, pool.gbps, pool.peak_gbps, percent(pool.ratio))

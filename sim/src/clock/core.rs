@@ -29,6 +29,8 @@ pub(super) struct ScalarCounts {
     pub(super) busy: Tick,
     pub(super) steps: u64,
     pub(super) skipped: u64,
+    /// For how long a flag held it.
+    pub(super) waited: Tick,
     /// For how long a full queue held it.
     pub(super) queue_full: Tick,
     /// For how long it waited for other cores.

@@ -208,7 +208,7 @@ impl Timing {
         let scalar = PipeTime {
             busy_cycles: busy,
             ratio: ratio(busy, mean_cycles),
-            wait_cycles: 0.0,
+            wait_cycles: mean(&|core| core.counts.waited),
             instructions: steps.saturating_sub(in_pipes),
         };
         let pool = |bytes: u64, peak: f64| {

@@ -143,6 +143,7 @@ impl Core<'_> {
             }
             Action::WaitFlag(flag) if flag.to == Name::S => {
                 let Some(at) = self.flags.at(*flag) else { return Ok(Taken::NotYet) };
+                self.counts.waited += at.saturating_sub(self.now);
                 self.now = self.now.max(at);
                 self.clear(*flag, self.now)?;
                 self.spend(costs.flag);

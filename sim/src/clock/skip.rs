@@ -160,8 +160,9 @@ impl Core<'_> {
         self.now += by;
         self.pipes[V].shift(by, remaining, &before.vector);
         self.flags.shift(by);
-        let ScalarCounts { busy, steps, skipped, queue_full, .. } = &mut self.counts;
+        let ScalarCounts { busy, steps, skipped, waited, queue_full, .. } = &mut self.counts;
         *busy += (*busy - before.counts.busy) * remaining;
+        *waited += (*waited - before.counts.waited) * remaining;
         *queue_full += (*queue_full - before.counts.queue_full) * remaining;
         let left_out = (*steps - before.counts.steps) * remaining;
         *steps += left_out;

@@ -154,3 +154,27 @@ fn gathers_and_scatters() {
         assert_eq!(got, expected, "{repeats}");
     }
 }
+
+#[test]
+fn the_scalar_unit_waits_for_flags() {
+    let loads = |n: u32| {
+        let text = format!(
+            "cores 1\ntensor x: f32[128] in\nub a: 512\nfor i in 0..{n} {{\nload a[0], x[0] bytes 512\n\
+             set_flag mte2 s 0\nwait_flag mte2 s 0\n}}\n"
+        );
+        let timing = time(&text, &plain());
+        (timing.pipes.scalar.wait_cycles, timing.cycles)
+    };
+    assert_eq!(loads(1), (228.0, 20 + 8 + 200));
+    assert_eq!(loads(7), (7.0 * 228.0, 7 * 228));
+    // Also where equal passes of a loop are left out.
+    let adds = |n: u32| {
+        let text = format!(
+            "cores 1\nub a: 256\nfor i in 0..{n} {{\nadd.f32 a[0], a[0], a[0] repeat 1\nset_flag v s 0\nwait_flag v s 0\n}}\n"
+        );
+        let timing = time(&text, &plain());
+        assert!(timing.skipped_ratio > 0.5, "{}", timing.skipped_ratio);
+        timing.pipes.scalar.wait_cycles
+    };
+    assert_eq!(adds(200), 2.0 * adds(100));
+}

@@ -53,6 +53,22 @@ MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
 }
 
 #[test]
+fn options_of_the_list_are_no_attributes() {
+    let folder = tempdir().unwrap();
+    let row = |more: &str| {
+        format!("im2col-backward,\"2,27,256\",FLOAT,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1{more}\"\n")
+    };
+    let list = format!("OP Type,Input Shapes,Input Data Types,Attributes\n{}{}", row(""), row(" --soc Ascend910A"));
+    fs::write(folder.path().join("list.csv"), list).unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv --cores 3 --set local_bytes=100000");
+    let calls = calls["calls"].as_array().unwrap();
+    let command = calls[0]["command"].as_str().unwrap();
+    assert!(command.ends_with(" --cores 3 --set local_bytes=100000"), "{command}");
+    assert_eq!(json(folder.path(), command.strip_prefix("ubtile ").unwrap())["block_dim"], 3);
+    assert_eq!(calls[1]["error"], "--soc is no attribute: it is said of the whole list");
+}
+
+#[test]
 fn a_row_that_cannot_be_read_is_reported_and_the_others_are_planned() {
     let folder = tempdir().unwrap();
     let at = folder.path();

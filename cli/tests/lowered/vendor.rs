@@ -124,6 +124,8 @@ fn every_kernel_of_replication_padding() {
         (1110, [1, 5], [0, 0, 3, 4], None),
         (1110, [2, 130], [0, 0, 1, 0], Some(64)),
         (1110, [9, 70], [0, 0, 7, 7], Some(64)),
+        (1000, [9, 9], [15, 15, 15, 15], None),
+        (1111, [70, 70], [15, 15, 15, 15], None),
     ];
     for (i, &(key, size, padding, factor)) in cases.iter().enumerate() {
         for (dtype, more) in DTYPES.into_iter().zip([0, 1000, 2000]) {
@@ -172,6 +174,18 @@ fn grid_sampling_in_several_chunks() {
 }
 
 #[test]
+fn grid_sampling_in_chunks_of_more_repeats_than_a_block_has_lanes() {
+    let mut rng = Rng::new(55);
+    for [ho, wo] in [[16, 33], [25, 41], [61, 67]] {
+        let (interpolation, padding_mode) = (Interpolation::Nearest, PaddingMode::Reflection);
+        let mode = GridSampler { interpolation, padding_mode, ..GridSampler::default() };
+        let problem = Problem::GridSampler2dBackward(GridSampler { hi: 3, wi: 3, ho, wo, ..mode }.problem());
+        let kinds = kinds(&mut rng);
+        check(&problem, &tiling(&problem, 1, None, false), kinds, &mut rng);
+    }
+}
+
+#[test]
 fn what_nobody_wants_is_computed_too() {
     let mut rng = Rng::new(54);
     for (output_mask, dtype) in [([true, false], Dtype::F32), ([false, true], Dtype::F32), ([false, true], Dtype::F16)]
@@ -202,9 +216,16 @@ fn what_is_not_lowered_says_so() {
     let bicubic = GridSampler { interpolation: Interpolation::Bicubic, ..GridSampler::default() }.problem();
     let bicubic = Problem::GridSampler2dBackward(bicubic);
     let one_row = pad(Dtype::F32, [1, 1], [1, 80], [1, 1, 40, 40]);
-    for (problem, what) in
-        [(bicubic, "the vendor's bicubic interpolation"), (one_row, "the vendor's kernel for one row of large planes")]
-    {
+    let deep = |size, padding| {
+        (pad(Dtype::F32, [1, 1], size, padding), "padding of 16 or more together with the other direction's")
+    };
+    for (problem, what) in [
+        (bicubic, "the vendor's bicubic interpolation"),
+        (one_row, "the vendor's kernel for one row of large planes"),
+        deep([100, 100], [17, 0, 1, 0]),
+        deep([9, 9], [0, 1, 0, 16]),
+        deep([9, 100], [0, 16, 1, 0]),
+    ] {
         let lowered = vendor(&problem, &tiling(&problem, 48, None, false), &soc()).map(|_| ());
         assert_eq!(lowered, Err(LowerError::NotLowered(what)));
     }

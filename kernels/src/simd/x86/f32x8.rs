@@ -243,7 +243,7 @@ impl Vector<Avx2> for F32x8 {
         };
         let last = u32::try_from(last).unwrap_or(u32::MAX).cast_signed();
         // SAFETY: there is a token, and where no index is larger than `last`, `data` has pairs at all of them and `below` them.
-        // A pair is as large as an f64.
+        // A pair is as large as an f64, of which all bits are valid; its address need not be one of an f64.
         unsafe {
             let last = _mm256_set1_epi32(last);
             let numbers = _mm256_loadu_si256(at.as_ptr().cast());
@@ -253,8 +253,8 @@ impl Vector<Avx2> for F32x8 {
             }
             let at = read_each(at);
             let gather = |data: *const f32| {
-                let pair = |k: usize| data.add(at[k]).cast::<f64>();
-                let two = |j: usize, k: usize| _mm_loadh_pd(_mm_load_sd(pair(j)), pair(k));
+                let pair = |k: usize| data.add(at[k]).cast::<f64>().read_unaligned();
+                let two = |j: usize, k: usize| _mm_set_pd(pair(k), pair(j));
                 let four = |low: __m128d, high: __m128d| _mm256_castpd_ps(_mm256_set_m128d(high, low));
                 // Shuffles work in each half of the register.
                 let (front, back) = (four(two(0, 1), two(4, 5)), four(two(2, 3), two(6, 7)));

@@ -56,7 +56,7 @@ pub(super) struct Axis {
 impl Coordinates {
     /// Bytes of local memory for so many points.
     pub(super) fn bytes(compute: Compute, padding: PaddingMode, points: usize) -> usize {
-        let reflection = if padding == PaddingMode::Reflection { Reflection::BYTES } else { 0 };
+        let reflection = if padding == PaddingMode::Reflection { Reflection::bytes(points) } else { 0 };
         let pairs = if compute.is_short() { blocks(8 * points) } else { 0 };
         let vectors = VECTORS * blocks(4 * points) + 2 * Self::bit_bytes(points);
         2 * blocks(2 * compute.size * points) + pairs + vectors + reflection
@@ -84,7 +84,7 @@ impl Coordinates {
             }
         });
         let ends = ["first_pixel", "last_pixel"].map(|name| vector(name.into()));
-        let reflection = (problem.padding_mode == PaddingMode::Reflection).then(|| Reflection::new(b));
+        let reflection = (problem.padding_mode == PaddingMode::Reflection).then(|| Reflection::new(b, points));
         let bits = ["bits", "bits2"].map(|name| b.buffer(name, Self::bit_bytes(points), 1, field));
         Ok(Self {
             points,

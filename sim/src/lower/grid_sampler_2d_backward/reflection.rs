@@ -1,8 +1,10 @@
 //! Positions outside the image, mirrored into it as often as it takes.
 
+use std::iter;
+
 use super::coordinates::{Axis, Coordinates, select};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, binary, fill, scalar};
+use crate::lower::shape::{LANES, binary, blocks, fill, scalar};
 use crate::product::{Element, Rounding};
 use crate::program::{
     Assume, BinaryOp, BufferId, Expr, Float, FloatOp, Instruction, Local, Pipe, ReduceOp, Relation, ScalarOp, UnaryOp,
@@ -11,19 +13,22 @@ use crate::program::{
 
 /// What mirroring needs beside the vectors of an axis.
 pub(super) struct Reflection {
-    /// The largest distance, of each repeat and of all.
+    /// The largest distance of each repeat, of each repeat of those, and so on to the one of all.
     largest: BufferId,
+    points: usize,
     /// From V to the scalar unit and back.
     flags: [u8; 2],
 }
 
 impl Reflection {
-    /// Bytes of local memory.
-    pub(super) const BYTES: usize = 2 * BLOCK_BYTES;
+    /// Bytes of local memory for so many points.
+    pub(super) fn bytes(points: usize) -> usize {
+        reductions(points).map(largest_bytes).sum()
+    }
 
-    pub(super) fn new(b: &mut Builder) -> Self {
-        let largest = b.buffer("largest", Self::BYTES, 1, None);
-        Self { largest, flags: [b.flag_id(Pipe::V, Pipe::S), b.flag_id(Pipe::S, Pipe::V)] }
+    pub(super) fn new(b: &mut Builder, points: usize) -> Self {
+        let largest = b.buffer("largest", Self::bytes(points), 1, Some("tile_points"));
+        Self { largest, points, flags: [b.flag_id(Pipe::V, Pipe::S), b.flag_id(Pipe::S, Pipe::V)] }
     }
 
     /// Mirrors positions at `min` and at `min + span`; a multiplier turns with each flip. What is not finite becomes NaN.
@@ -95,14 +100,19 @@ impl Reflection {
         count: &Expr,
     ) {
         let op = VectorOp::Reduce(ReduceOp::Max, Element::F32);
-        let largest = self.largest.at(0);
-        let all = self.largest.at(int(BLOCK_BYTES));
-        let repeats = b.div("repeats", count.clone() + 63, 64);
-        b.vector(Vector::new(op, [largest.clone(), distance.clone()]).count(count.clone()));
-        b.vector(Vector::new(op, [all.clone(), largest]).count(repeats));
+        let (mut from, mut left) = (distance.clone(), count.clone());
+        let mut offset = 0;
+        for numbers in reductions(self.points) {
+            let to = self.largest.at(int(offset));
+            b.vector(Vector::new(op, [to.clone(), from]).count(left.clone()));
+            if numbers > 1 {
+                left = b.div("repeats", left + int(LANES - 1), LANES);
+            }
+            (from, offset) = (to, offset + largest_bytes(numbers));
+        }
         b.after(Pipe::V, Pipe::S, self.flags[0]);
         // Of numbers that are not negative, the bits are in their order.
-        let found = b.read("largest_bits", all, Element::U32, Assume { from: 0, to: 1, step: 1 });
+        let found = b.read("largest_bits", from, Element::U32, Assume { from: 0, to: 1, step: 1 });
         b.after(Pipe::S, Pipe::V, self.flags[1]);
 
         let subtract = |b: &mut Builder, much: Float, less: Float| {
@@ -129,4 +139,15 @@ impl Reflection {
         });
         subtract(b, span.into(), (-span).into());
     }
+}
+
+/// How many numbers are left after each reduction of so many, each of which leaves one of a repeat, down to one.
+fn reductions(points: usize) -> impl Iterator<Item = usize> {
+    let first = points.div_ceil(LANES);
+    iter::successors(Some(first), |&numbers| (numbers > 1).then(|| numbers.div_ceil(LANES)))
+}
+
+/// Bytes of so many distances.
+fn largest_bytes(numbers: usize) -> usize {
+    blocks(4 * numbers)
 }

@@ -76,7 +76,12 @@ pub(in crate::lower) fn vendor(problem: &Problem, plan: &VendorPlan, room: Room)
         cores: plan.block_dim(),
         budget: room.local_bytes,
     };
-    match key % 1000 {
+    let class = key % 1000;
+    if !matches!(class, 110 | 101) && [of.top, of.bottom, of.left, of.right].into_iter().any(|pad| pad >= EDGE) {
+        // The vendor's library has the device's CPU do those with more than 7.
+        return Err(LowerError::NotLowered("padding of 16 or more together with the other direction's"));
+    }
+    match class {
         110 => rows::lower(&mut b, &of),
         101 => columns::lower(&mut b, &of, problem.dtype, field(plan, "wCalCount")?),
         111 => large::lower(&mut b, &of, problem.dtype, field(plan, "workspacePerCore")?)?,

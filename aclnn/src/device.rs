@@ -78,10 +78,12 @@ pub(crate) fn finalise() -> Outcome {
 }
 
 fn release() {
+    let events = EVENTS.remove_where(|_| true);
+    events.iter().for_each(|event| event.retire());
     for stream in STREAMS.remove_where(|_| true) {
         stream.close(false);
     }
-    for event in EVENTS.remove_where(|_| true) {
+    for event in events {
         event.destroy();
     }
     CONTEXTS.remove_where(|_| true);

@@ -26,6 +26,8 @@ struct Marks {
     when: Option<Instant>,
     /// Records up to this one were reset.
     reset: u64,
+    /// No client reaches it any more: what was not recorded will not be.
+    retired: bool,
     destroyed: bool,
     /// The stream of the latest record, whose failures a wait on the host tells.
     stream: Option<Shared<Stream>>,
@@ -44,7 +46,7 @@ impl Event {
         marks.issued
     }
 
-    /// A stream passes a record.
+    /// A stream passes a record, or ends without it.
     pub(crate) fn mark(&self, number: u64) {
         let mut marks = self.marks.lock();
         if number > marks.passed {
@@ -63,7 +65,8 @@ impl Event {
     /// Waits for a record as a stream does, unless `aborted`.
     pub(crate) fn wait(&self, number: u64, aborted: impl Fn() -> bool) {
         let mut marks = self.marks.lock();
-        while marks.passed < number && !marks.destroyed && !aborted() {
+        let comes = |marks: &Marks| !marks.destroyed && !(marks.retired && number > marks.issued);
+        while marks.passed < number && comes(&marks) && !aborted() {
             marks.wait(Some(PATIENCE));
         }
     }
@@ -101,6 +104,13 @@ impl Event {
     pub(crate) fn reset(&self) {
         let mut marks = self.marks.lock();
         marks.reset = marks.issued;
+    }
+
+    /// Whoever waits for a record that nobody has asked for goes on; no client can any more.
+    pub(crate) fn retire(&self) {
+        let mut marks = self.marks.lock();
+        marks.retired = true;
+        marks.notify();
     }
 
     /// Whoever waits goes on.
@@ -150,6 +160,35 @@ mod tests {
         event.destroy();
         a.close(false);
         b.close(false);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_record_that_cannot_come() {
+        let (a, b, event) = (Stream::new(0, 0, 0), Stream::new(0, 0, 0), Shared::new(Event::new(TIME_LINE)));
+        let (ahead, of_b) = (Shared::new(Event::new(TIME_LINE)), Shared::new(Event::new(TIME_LINE)));
+        // The record of b is behind a wait for what nobody records; a waits for both.
+        let (number, last) = (ahead.awaited(), event.issue(&b));
+        b.submit(Task::Wait(ahead.clone(), number)).unwrap();
+        b.submit(Task::Record(event.clone(), last)).unwrap();
+        a.submit(Task::Wait(event.clone(), last)).unwrap();
+        assert_eq!(a.synchronize(Some(Duration::from_millis(30)), 9).unwrap_err().code, 9);
+        assert_eq!(event.synchronize(Some(Duration::from_millis(1))).unwrap_err().code, code::RT_EVENT_SYNC_TIMEOUT);
+        // What was asked for still comes.
+        event.retire();
+        assert_eq!(a.synchronize(Some(Duration::from_millis(30)), 9).unwrap_err().code, 9);
+        ahead.retire();
+        a.synchronize(None, 9).unwrap();
+        b.synchronize(None, 9).unwrap();
+        assert!(event.is_complete() && !ahead.is_complete());
+        // A stream that is ended by force takes its records with it.
+        b.submit(Task::Wait(of_b.clone(), of_b.awaited())).unwrap();
+        let [number, later] = [event.issue(&b), event.issue(&b)];
+        b.submit(Task::Record(event.clone(), number)).unwrap();
+        a.submit(Task::Wait(event.clone(), later)).unwrap();
+        b.submit(Task::Record(event.clone(), later)).unwrap();
+        b.close(true);
+        event.synchronize(None).unwrap();
+        a.close(false);
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
         return Err(invalid(format!("executor belongs to {}", found.operator)));
     }
     if size > 0 && workspace == 0 {
-        found.used_up(executor);
+        found.used_up(executor)?;
         return Err(Failure::new(code::PARAM_NULLPTR, format!("workspace is null and workspaceSize is {size}")));
     }
     if size < found.workspace as u64 {
@@ -129,7 +129,7 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
             Some(region.map_err(|failure| failure.coded(code::PARAM_INVALID))?)
         }
     };
-    found.used_up(executor);
+    found.used_up(executor)?;
     let profiled = profile::asked(operator, &found.work, found.deterministic);
     if matches!(*found.work, Work::Nothing) && profiled.is_none() {
         return Ok(());
@@ -157,12 +157,12 @@ impl Executor {
         arguments.iter().filter_map(bind).collect()
     }
 
-    /// Lets the executor go, unless it may be used again.
-    fn used_up(&self, handle: usize) {
-        if !self.repeatable.load(Ordering::Relaxed) {
-            // Where two threads use one executor, one of them has it first.
-            let _ = EXECUTORS.remove("executor", handle, code::PARAM_INVALID);
+    /// Lets the executor go, unless it may be used again. Where two threads use it, one of them has it first.
+    fn used_up(&self, handle: usize) -> Outcome {
+        if self.repeatable.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        EXECUTORS.remove("executor", handle, code::PARAM_INVALID).map(drop)
     }
 }
 

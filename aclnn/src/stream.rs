@@ -194,8 +194,8 @@ impl Stream {
         queue.closed = true;
         if abort {
             self.aborted.store(true, Ordering::Relaxed);
-            queue.tasks.clear();
         }
+        let dropped = if abort { std::mem::take(&mut queue.tasks) } else { VecDeque::new() };
         queue.notify();
         let worker = queue.worker.take();
         drop(queue);
@@ -203,6 +203,12 @@ impl Stream {
         if let Some(worker) = worker.filter(|worker| worker.thread().id() != thread::current().id()) {
             // It catches what panics.
             let _ = worker.join();
+        }
+        // Others may wait for records that no stream passes now.
+        for task in dropped {
+            if let Task::Record(event, number) = task {
+                event.mark(number);
+            }
         }
     }
 

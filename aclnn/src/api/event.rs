@@ -47,7 +47,8 @@ extern "C" fn aclrtRecordEvent(handle: usize, stream: usize) -> i32 {
     status("aclrtRecordEvent", || {
         let (event, stream) = (event("event", handle)?, device::stream(stream)?);
         let number = event.issue(&stream);
-        stream.submit(Task::Record(event, number))
+        let submitted = stream.submit(Task::Record(event.clone(), number));
+        submitted.inspect_err(|_| event.mark(number))
     })
 }
 

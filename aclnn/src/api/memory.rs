@@ -89,9 +89,11 @@ impl Copy {
             4 => (None, None),
             _ => return Err(Failure::new(code::INVALID_PARAM, format!("kind is {kind}, which is none here"))),
         };
+        // Rows of nothing are none.
+        let rows = if width == 0 { 0 } else { rows };
         let reach = |pitch: usize| {
             let before = rows.saturating_sub(1).checked_mul(pitch)?;
-            if width == 0 || rows == 0 { Some(0) } else { before.checked_add(width) }
+            if rows == 0 { Some(0) } else { before.checked_add(width) }
         };
         let too_large = || Failure::new(code::RT_PARAM_INVALID, "so many rows leave the address space");
         let to_bytes = reach(to_pitch).ok_or_else(too_large)?;

@@ -7,6 +7,7 @@ use ubtile_tiling::Operator;
 use ubtile_aclnn as _;
 
 pub mod calls;
+pub mod events;
 pub mod session;
 
 /// A handle, or an address of device memory.
@@ -55,7 +56,13 @@ unsafe extern "C" {
     safe fn aclGetRecentErrMsg() -> *const c_char;
     fn aclrtCreateStream(stream: *mut Handle) -> i32;
     safe fn aclrtDestroyStream(stream: Handle) -> i32;
+    safe fn aclrtDestroyStreamForce(stream: Handle) -> i32;
     safe fn aclrtSynchronizeStream(stream: Handle) -> i32;
+    safe fn aclrtStreamWaitEvent(stream: Handle, event: Handle) -> i32;
+    fn aclrtCreateEvent(event: *mut Handle) -> i32;
+    safe fn aclrtDestroyEvent(event: Handle) -> i32;
+    safe fn aclrtRecordEvent(event: Handle, stream: Handle) -> i32;
+    safe fn aclrtSynchronizeEvent(event: Handle) -> i32;
     fn aclrtMalloc(place: *mut Handle, size: usize, policy: i32) -> i32;
     safe fn aclrtFree(address: Handle) -> i32;
     fn aclrtMemcpy(to: *mut u8, most: usize, from: *const u8, count: usize, kind: i32) -> i32;

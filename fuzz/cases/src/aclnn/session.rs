@@ -6,10 +6,11 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use ubtile_tiling::{Operator, Problem};
 
 use super::calls::{Call, Request};
+use super::events::{Act, Events};
 use super::{
     Handle, aclDestroyAclOpExecutor, aclDestroyBoolArray, aclDestroyIntArray, aclDestroyTensor, aclFinalize, aclInit,
-    aclSetAclOpExecutorRepeatable, aclrtCreateStream, aclrtDestroyStream, aclrtFree, aclrtMalloc, aclrtResetDevice,
-    aclrtSetDevice, aclrtSynchronizeStream, code, phase_2, says, stored,
+    aclSetAclOpExecutorRepeatable, aclrtCreateStream, aclrtDestroyEvent, aclrtDestroyStream, aclrtDestroyStreamForce,
+    aclrtFree, aclrtMalloc, aclrtResetDevice, aclrtSetDevice, aclrtSynchronizeStream, code, phase_2, says, stored,
 };
 
 /// What a handle is of.
@@ -23,6 +24,8 @@ pub enum Kind {
     Bools,
     /// `aclrtStream`
     Stream,
+    /// `aclrtEvent`
+    Event,
     /// `aclOpExecutor`
     Executor,
 }
@@ -73,12 +76,14 @@ pub enum Step {
     Run(Option<Operator>, Pick, Workspace, Pick),
     /// All of a right call, and its result.
     Whole(Request),
+    /// Something with an event.
+    Event(Act),
 }
 
 impl<'a> Arbitrary<'a> for Step {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let kinds = [Kind::Tensor, Kind::Ints, Kind::Bools, Kind::Stream, Kind::Executor];
-        Ok(match u.int_in_range(0..=17)? {
+        let kinds = [Kind::Tensor, Kind::Ints, Kind::Bools, Kind::Stream, Kind::Executor, Kind::Event];
+        Ok(match u.int_in_range(0..=21)? {
             0 => Self::Init,
             1 => Self::Finalize,
             2 => Self::SetDevice(u.int_in_range(-1..=6)?.min(0)),
@@ -95,7 +100,8 @@ impl<'a> Arbitrary<'a> for Step {
                 let workspace = if u.ratio(3, 4)? { Workspace::Right } else { u.arbitrary()? };
                 Self::Run(operator, u.arbitrary()?, workspace, u.arbitrary()?)
             }
-            _ => Self::Whole(Request::new(u)?),
+            17 => Self::Whole(Request::new(u)?),
+            _ => Self::Event(u.arbitrary()?),
         })
     }
 }
@@ -125,6 +131,7 @@ pub struct Session {
     live: BTreeMap<Handle, usize>,
     calls: Vec<Call>,
     executors: Vec<Executor>,
+    pub(super) events: Events,
 }
 
 impl Session {
@@ -141,6 +148,7 @@ impl Session {
             live: BTreeMap::new(),
             calls: Vec::new(),
             executors: Vec::new(),
+            events: Events::new(),
         }
     }
 
@@ -194,6 +202,9 @@ impl Session {
             }
             Step::Synchronize(pick) => {
                 let stream = self.picked(Kind::Stream, *pick);
+                if self.events.is_stuck(stream) {
+                    return;
+                }
                 let want: &[i32] = match (self.context, stream) {
                     (false, _) => &[code::RT_CONTEXT_NULL],
                     // Memory that has become another call's may hold any indices.
@@ -237,6 +248,7 @@ impl Session {
                 let stream = self.picked(Kind::Stream, *stream);
                 self.run(*operator, executor, *workspace, stream);
             }
+            Step::Event(act) => self.act(act),
             Step::Whole(request) => {
                 let Some(call) = Call::new(request, self) else { return };
                 let (Some(executor), Some(stream)) = (self.prepare(&call, None), self.create_stream()) else { return };
@@ -372,7 +384,9 @@ impl Session {
             Kind::Tensor => (aclDestroyTensor, 0, code::PARAM_INVALID),
             Kind::Ints => (aclDestroyIntArray, 0, code::PARAM_INVALID),
             Kind::Bools => (aclDestroyBoolArray, 0, code::PARAM_INVALID),
+            Kind::Stream if self.events.is_stuck(handle) => (aclrtDestroyStreamForce, 0, 0),
             Kind::Stream => (aclrtDestroyStream, code::INVALID_PARAM, code::RT_INVALID_HANDLE),
+            Kind::Event => (aclrtDestroyEvent, code::INVALID_PARAM, code::RT_INVALID_HANDLE),
             Kind::Executor => (aclDestroyAclOpExecutor, code::PARAM_NULLPTR, code::PARAM_INVALID),
         };
         let alive = self.is(kind, handle);
@@ -395,14 +409,20 @@ impl Session {
             self.uses = 0;
             self.context = false;
             self.live.clear();
-            for object in self.objects.iter_mut().filter(|(kind, ..)| *kind == Kind::Stream) {
+            self.events = Events::new();
+            for object in self.objects.iter_mut().filter(|(kind, ..)| matches!(kind, Kind::Stream | Kind::Event)) {
                 object.2 = false;
             }
         }
     }
 
+    /// Whether this thread has a context.
+    pub(super) const fn has_context(&self) -> bool {
+        self.context
+    }
+
     /// A handle, be it alive or not; null where there is none.
-    fn picked(&self, kind: Kind, Pick(pick): Pick) -> Handle {
+    pub(super) fn picked(&self, kind: Kind, Pick(pick): Pick) -> Handle {
         let any = pick % 16 == 15;
         let these: Vec<_> = self.objects.iter().filter(|(of, ..)| any || *of == kind).collect();
         match usize::from(pick / 16) {
@@ -411,11 +431,11 @@ impl Session {
         }
     }
 
-    fn is(&self, kind: Kind, handle: Handle) -> bool {
+    pub(super) fn is(&self, kind: Kind, handle: Handle) -> bool {
         self.objects.contains(&(kind, handle, true))
     }
 
-    fn dies(&mut self, handle: Handle) {
+    pub(super) fn dies(&mut self, handle: Handle) {
         self.objects.iter_mut().filter(|object| object.1 == handle).for_each(|object| object.2 = false);
     }
 

@@ -21,11 +21,17 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// What a name means when it is that of a symbolic link, to something that need not be there; else itself.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+/// The file that a name means: behind symbolic links, if it is one. It need not be there; a folder, a device or a pipe, which another
+/// file would replace, is refused.
+fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
-        let Ok(to) = fs::read_link(&path) else { return Ok(path) };
+        let Ok(to) = fs::read_link(&path) else {
+            return match fs::metadata(&path) {
+                Ok(found) if !found.is_file() => Err(io::Error::other("it is no regular file")),
+                _ => Ok(path),
+            };
+        };
         // Relative to the folder of the link.
         path.set_file_name(to);
     }
@@ -48,13 +54,13 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Fails where [`write()`] would, before there is anything to write.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
-    behind_links(path).and_then(|path| temporary(&path)).map(drop).map_err(|e| not_written(path, &e))
+    target(path).and_then(|path| temporary(&path)).map(drop).map_err(|e| not_written(path, &e))
 }
 
 /// Writes a file, which has its name when it is complete.
 pub(crate) fn write(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     let written = || {
-        let target = behind_links(path)?;
+        let target = target(path)?;
         let mut file = temporary(&target)?;
         write(file.as_file_mut())?;
         file.as_file().sync_all()?;

@@ -284,6 +284,23 @@ fn results_are_written_through_links() {
     refuses(at, "run replication-pad2d-backward --in in.npz --padding 1,2,1,2 --out lost.npz", 3, line);
 }
 
+/// A file takes no other thing's name.
+#[cfg(unix)]
+#[test]
+fn results_do_not_replace_what_is_no_file() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir(at.join("folder.npz")).unwrap();
+    assert!(Command::new("mkfifo").arg(at.join("pipe.npz")).status().unwrap().success());
+    symlink("pipe.npz", at.join("link.npz")).unwrap();
+    for out in ["folder.npz", "pipe.npz", "link.npz"] {
+        let line = format!("{out}: cannot be written: it is no regular file");
+        refuses(at, &format!("run replication-pad2d-backward --in in.npz --padding 1,2,1,2 --out {out}"), 3, &line);
+    }
+    assert!(fs::metadata(at.join("link.npz")).unwrap().file_type().is_fifo());
+}
+
 /// The limit on the size of files stands for a full disk: the write fails in the middle.
 #[cfg(unix)]
 #[test]

@@ -1,10 +1,11 @@
 //! Im2colBackward.
 
+use ubtile_sim::lower::LowerError;
 use ubtile_testkit::problems::Im2col;
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
 use ubtile_tiling::{Dtype, Problem};
 
-use crate::both::{At, check};
+use crate::both::{At, check, lower};
 
 const DTYPES: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 
@@ -87,5 +88,32 @@ fn strides_wider_than_instructions_reach() {
         let spec =
             Im2col { h: 310, w: 50, kernel: [3, 3], dilation: [1, 1], padding: [0, 1], stride, ..Im2col::default() };
         check(&of(spec), &At::cores(2), kinds(Fill::Uniform), rng.next_u64());
+    }
+}
+
+#[test]
+fn the_largest_windows() {
+    let mut rng = Rng::new(25);
+    let most = i32::MAX.unsigned_abs() as usize;
+    let spec = Im2col { h: 9, w: 20, kernel: [1, 1], dilation: [1, 1], padding: [0, 0], ..Im2col::default() };
+    let stride = [most, most];
+    let specs = [
+        Im2col { stride, ..spec.clone() },
+        Im2col { stride: [1, most], ..spec.clone() },
+        Im2col { stride: [most, 1], ..spec.clone() },
+        Im2col { stride, padding: [most, most], ..spec.clone() },
+        Im2col { stride, padding: [most, most], kernel: [2, 3], dilation: [most, most / 2], ..spec.clone() },
+    ];
+    for spec in specs {
+        check(&of(spec), &At::cores(2), kinds(Fill::Uniform), rng.next_u64());
+    }
+    let what = LowerError::NotLowered("strides, dilations and paddings above 2147483647");
+    for spec in [
+        Im2col { stride: [1, most + 1], ..spec.clone() },
+        Im2col { stride: [usize::MAX / 2, 1], ..spec.clone() },
+        Im2col { dilation: [most + 1, 1], ..spec.clone() },
+        Im2col { stride, padding: [0, most + 1], ..spec },
+    ] {
+        assert_eq!(lower(&of(spec), &At::cores(2)).map(|_| ()), Err(what.clone()));
     }
 }

@@ -47,17 +47,23 @@ enum Sums {
     },
 }
 
+/// The largest stride, dilation and padding: with the bytes that they count, addresses stay in 64 bits.
+const MOST_SIZE: usize = i32::MAX.unsigned_abs() as usize;
+
 /// The program.
 pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     let problem = plan.problem();
     let [(_, tile_rows), (_, tile_columns), _] = plan.tile_sizes();
-    let stride = problem.stride.map(NonZeroUsize::get);
+    let [stride, dilation] = [problem.stride, problem.dilation].map(|sizes| sizes.map(NonZeroUsize::get));
+    if [stride, dilation, problem.padding].as_flattened().iter().any(|&size| size > MOST_SIZE) {
+        return Err(LowerError::NotLowered("strides, dilations and paddings above 2147483647"));
+    }
     let all = problem.w.div_ceil(stride[1]);
     let mut layout = Layout {
         input: Compute::of(problem.dtype)?,
         output: Compute::of(problem.out_dtype)?,
         kernel: problem.kernel.map(NonZeroUsize::get),
-        dilation: problem.dilation.map(NonZeroUsize::get),
+        dilation,
         padding: problem.padding,
         stride,
         windows: problem.columns,

@@ -65,8 +65,8 @@ impl Event {
     /// Waits for a record as a stream does, unless `aborted`.
     pub(crate) fn wait(&self, number: u64, aborted: impl Fn() -> bool) {
         let mut marks = self.marks.lock();
-        let comes = |marks: &Marks| !marks.destroyed && !(marks.retired && number > marks.issued);
-        while marks.passed < number && comes(&marks) && !aborted() {
+        let never = |marks: &Marks| marks.destroyed || marks.retired && number > marks.issued;
+        while marks.passed < number && !never(&marks) && !aborted() {
             marks.wait(Some(PATIENCE));
         }
     }

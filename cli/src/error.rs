@@ -1,6 +1,6 @@
 //! Why the command stops, and with which exit code.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::Path;
 
 use ubtile_sim::report::NotWritten;
@@ -49,10 +49,27 @@ impl From<NotWritten> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(line) | Self::Unusable(line) | Self::Check(line) | Self::Regression(line)) = self;
-        // Messages of libraries may have several lines.
+        // Messages of libraries may have several lines, and names in files may have what terminals take for commands.
         for (i, part) in line.lines().enumerate() {
-            write!(f, "{}{part}", if i == 0 { "" } else { " " })?;
+            if i > 0 {
+                f.write_char(' ')?;
+            }
+            part.chars().try_for_each(|c| match c.is_control() {
+                true => write!(f, "{}", c.escape_debug()),
+                false => f.write_char(c),
+            })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_a_line_without_commands_for_terminals() {
+        let error = Error::Unusable("a.npz: 'x\x1b[2J\t' is\r\nno type: é".into());
+        assert_eq!(error.to_string(), r"a.npz: 'x\u{1b}[2J\t' is no type: é");
     }
 }

@@ -2,12 +2,16 @@
 
 use std::io::{Write, stderr};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use ubtile_sim::product::Soc;
 
 use crate::error::Error;
 
-/// A built-in SoC by its name, or the one that a file describes whose name ends in `.toml`. Says on stderr what whoever names it
+/// What was said already: a command may need its SoC more than once.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// A built-in SoC by its name, or the one that a file describes whose name ends in `.toml`. Says on stderr, once, what whoever names it
 /// should know.
 pub(crate) fn soc(text: &str) -> Result<Soc, Error> {
     let path = Path::new(text);
@@ -17,8 +21,12 @@ pub(crate) fn soc(text: &str) -> Result<Soc, Error> {
         Soc::builtin(text).map_err(|e| Error::Usage(e.to_string()))?
     };
     if let Some(warning) = soc.warning() {
-        // Nothing is left to do when stderr is closed.
-        let _ = writeln!(stderr(), "warning: {warning}");
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        if !said.iter().any(|text| text == warning) {
+            said.push(warning.into());
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "warning: {warning}");
+        }
     }
     Ok(soc)
 }

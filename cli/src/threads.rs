@@ -53,6 +53,13 @@ pub(crate) struct Team {
     others: Option<ThreadPool>,
 }
 
+impl Team {
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> usize {
+        1 + self.others.as_ref().map_or(0, ThreadPool::current_num_threads)
+    }
+}
+
 impl Parallel for Team {
     // A function by itself: what may panic here is not to be found in a kernel's, which are proven to call no panic.
     #[inline(never)]

@@ -27,7 +27,7 @@ use crate::built::{BF16, COPIES, F16, F32, F64};
 use crate::element::Element;
 use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
-use crate::part::Part;
+use crate::part::{Part, at_least_1};
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -311,7 +311,7 @@ fn on_tensors(plan: &Plan, plane: usize, rows: [usize; 2], first: usize) -> Job<
     let [kh, kw] = problem.kernel.map(NonZeroUsize::get);
     let [gn, gr, gl] = problem.grad_output_strides;
     let [on, oc, oh, ow] = problem.out_strides;
-    let channels = NonZeroUsize::new(problem.c).unwrap_or(NonZeroUsize::MIN);
+    let channels = at_least_1(problem.c);
     let (n, c) = (plane / channels, plane % channels);
     let row = c.wrapping_mul(kh).wrapping_mul(kw);
     let windows = Windows {

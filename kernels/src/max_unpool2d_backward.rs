@@ -10,7 +10,6 @@ mod gather;
 mod pixels;
 mod planes;
 
-use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
@@ -22,7 +21,7 @@ use self::planes::Planes;
 use crate::built::COPIES;
 use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
-use crate::part::Part;
+use crate::part::{Part, at_least_1};
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -301,8 +300,4 @@ fn cells_of(plan: &Plan) -> usize {
 fn offset([n, c, h, w]: [usize; 4], [sn, sc, sh, sw]: [usize; 4]) -> usize {
     let plane = n.wrapping_mul(sn).wrapping_add(c.wrapping_mul(sc));
     plane.wrapping_add(h.wrapping_mul(sh)).wrapping_add(w.wrapping_mul(sw))
-}
-
-fn at_least_1(n: usize) -> NonZeroUsize {
-    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }

@@ -20,14 +20,14 @@ impl Part {
 
     /// Its runs, each of one plane of so many.
     pub(crate) fn planes(&self, each: usize) -> Planes {
-        let each = NonZeroUsize::new(each).unwrap_or(NonZeroUsize::MIN);
+        let each = at_least_1(each);
         let Range { start, end } = self.units;
         Planes { each, plane: start / each, at: start % each, left: end.saturating_sub(start) }
     }
 
     /// Its pieces, each of one image of so many channels: whole planes of so many units, or some units of one plane.
     pub(crate) fn pieces(&self, channels: usize, each: usize) -> Pieces {
-        let [channels, each] = [channels, each].map(|n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN));
+        let [channels, each] = [channels, each].map(at_least_1);
         Pieces { channels, each, units: self.units.clone() }
     }
 }
@@ -95,6 +95,12 @@ impl Iterator for Planes {
         (self.plane, self.at) = (self.plane.wrapping_add(1), 0);
         Some(run)
     }
+}
+
+/// A divisor, where what it counts makes no difference if there is none.
+#[inline(always)]
+pub(crate) fn at_least_1(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The whole vector vocabulary of the kernels.
 //!
-//! An [`Isa`] is a zero-sized token that proves the processor has the instructions; its vectors are made from it, so a vector
+//! An [`Isa`] is a token that proves the processor has the instructions; its vectors are made from it, so a vector
 //! in hand is proof too. How many lanes a vector has is the level's choice: the order of every sum is fixed by
 //! `docs/numerics.md`, never by a width. A slice shorter than a vector loads with zeros behind it and stores its part only, so
 //! a tail is an ordinary call with a shorter slice.

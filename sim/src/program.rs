@@ -155,12 +155,6 @@ impl Program {
         &self.source
     }
 
-    /// The source, to make another program of it.
-    #[must_use]
-    pub fn into_source(self) -> Source {
-        self.source
-    }
-
     /// Numbers of the product that it was checked against.
     #[must_use]
     pub const fn limits(&self) -> &Limits {

@@ -23,6 +23,7 @@ pub(super) struct Run {
     product: Option<&'static str>,
     edition: &'static str,
     level: &'static str,
+    /// Those that have had work.
     threads: usize,
     block_dim: usize,
     workspace_bytes: usize,
@@ -56,16 +57,17 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
     }
     let mut workspace = memory(plan.workspace_bytes())?;
 
-    let time_ms = {
+    let (time_ms, threads) = {
         let _progress = Progress::new(format!("computing {operator}"));
         let mut outputs: Vec<_> = outputs.iter_mut().map(|(slot, bytes)| (*slot, &mut **bytes)).collect();
         busy.sharing(&plan).awake(|team| {
             let mut call =
                 || compute(&plan, args.level, team, &inputs, &mut outputs, &mut workspace).map_err(Error::from);
-            match args.time {
-                Some(calls) => time(calls.get(), call).map(Some),
-                None => call().map(|()| None),
-            }
+            let time_ms = match args.time {
+                Some(calls) => Some(time(calls.get(), call)?),
+                None => call().map(|()| None)?,
+            };
+            Ok::<_, Error>((time_ms, team.threads()))
         })?
     };
 
@@ -83,7 +85,7 @@ pub(crate) fn run(attributes: &Attributes, args: &RunArgs, format: Format) -> Re
         product: args.contract.product.map(|product| product.name()),
         edition: args.contract.edition.name(),
         level: args.level.name(),
-        threads: threads.0.get(),
+        threads,
         block_dim: plan.block_dim(),
         workspace_bytes: workspace.len(),
         outputs: described.outputs.iter().map(|(tensor, desc)| TensorReport::new(tensor.name(), desc)).collect(),
@@ -112,7 +114,10 @@ impl Report for Run {
         );
         if let Some(Times { calls, min, median, max }) = &self.time_ms {
             let calls = count(*calls as u64, "call");
-            text += &format!("time of {calls}: min {min:.3} ms, median {median:.3} ms, max {max:.3} ms\n");
+            // The smallest kernels take some ten nanoseconds.
+            let digits = if *min < 0.1 { 6 } else { 3 };
+            let [min, median, max] = [min, median, max].map(|time| format!("{time:.digits$} ms"));
+            text += &format!("time of {calls}: min {min}, median {median}, max {max}\n");
         }
         if let Some(out) = &self.out {
             text += &format!("written to {out}:\n\n{}", TensorReport::table(&self.outputs));

@@ -114,6 +114,11 @@ fn the_old_910b_is_told_apart() {
     assert!(named.status.success());
     let stderr = String::from_utf8(named.stderr).unwrap();
     assert!(stderr.starts_with("warning: Ascend910B is the old Ascend910 ") && stderr.lines().count() == 1, "{stderr}");
+    // Once, however often a command needs it.
+    let folder = tempdir().unwrap();
+    let sim = "sim im2col-backward --soc Ascend910B --input-size 8,8 --shape grad_output=1,9,64 --kernel-size 3,3 --padding 1,1";
+    let stderr = String::from_utf8(output(folder.path(), &format!("{sim} --output out")).stderr).unwrap();
+    assert_eq!(stderr.matches("warning: ").count(), 1, "{stderr}");
     assert!(ok(Path::new("."), "products").contains("\nAscend910B is the old Ascend910 "));
     assert!(output(Path::new("."), "products Ascend910B1").stderr.is_empty());
 }

@@ -220,7 +220,8 @@ fn timing() {
     let report = json(folder.path(), args);
     let [min, median, max] = ["min", "median", "max"].map(|key| report["time_ms"][key].as_f64().unwrap());
     assert!(0.0 < min && min <= median && median <= max, "{report}");
-    assert_eq!((&report["level"], &report["threads"]), (&"scalar".into(), &2.into()));
+    // So little keeps one thread busy.
+    assert_eq!((&report["level"], &report["threads"]), (&"scalar".into(), &1.into()));
     assert!(report["workspace_bytes"].is_u64() && report["out"].is_null());
     assert!(ok(folder.path(), args).contains("time of 4 calls: min "));
     assert!(ok(folder.path(), &args.replace("--time 4", "--time 1")).contains("time of 1 call: min "));

@@ -98,20 +98,20 @@ fn the_largest_windows() {
     let spec = Im2col { h: 9, w: 20, kernel: [1, 1], dilation: [1, 1], padding: [0, 0], ..Im2col::default() };
     let stride = [most, most];
     let specs = [
-        Im2col { stride, ..spec.clone() },
-        Im2col { stride: [1, most], ..spec.clone() },
-        Im2col { stride: [most, 1], ..spec.clone() },
-        Im2col { stride, padding: [most, most], ..spec.clone() },
-        Im2col { stride, padding: [most, most], kernel: [2, 3], dilation: [most, most / 2], ..spec.clone() },
+        Im2col { stride, ..spec },
+        Im2col { stride: [1, most], ..spec },
+        Im2col { stride: [most, 1], ..spec },
+        Im2col { stride, padding: [most, most], ..spec },
+        Im2col { stride, padding: [most, most], kernel: [2, 3], dilation: [most, most / 2], ..spec },
     ];
     for spec in specs {
         check(&of(spec), &At::cores(2), kinds(Fill::Uniform), rng.next_u64());
     }
     let what = LowerError::NotLowered("strides, dilations and paddings above 2147483647");
     for spec in [
-        Im2col { stride: [1, most + 1], ..spec.clone() },
-        Im2col { stride: [usize::MAX / 2, 1], ..spec.clone() },
-        Im2col { dilation: [most + 1, 1], ..spec.clone() },
+        Im2col { stride: [1, most + 1], ..spec },
+        Im2col { stride: [usize::MAX / 2, 1], ..spec },
+        Im2col { dilation: [most + 1, 1], ..spec },
         Im2col { stride, padding: [0, most + 1], ..spec },
     ] {
         assert_eq!(lower(&of(spec), &At::cores(2)).map(|_| ()), Err(what.clone()));

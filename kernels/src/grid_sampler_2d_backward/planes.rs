@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use crate::element::{Element, make_canonical};
 use crate::level::{Kernel, VECTORS};
+use crate::part::at_least_1;
 use crate::simd::Isa;
 
 /// Channels (or axes) of positions in rows and columns. `D` is a slice of elements, to read or to write.
@@ -31,7 +32,7 @@ impl<D> Planes<D> {
         let [channel, row, column] = strides;
         let merged = row == width.wrapping_mul(column);
         let columns = if merged { width.saturating_mul(height) } else { width };
-        Self { data, base, channel, row, column, columns: NonZeroUsize::new(columns).unwrap_or(NonZeroUsize::MIN) }
+        Self { data, base, channel, row, column, columns: at_least_1(columns) }
     }
 
     /// Where position `at` lies in the first channel.

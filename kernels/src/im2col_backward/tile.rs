@@ -7,8 +7,6 @@
 //!
 //! What is here is the same for all dtypes and levels; only [`Add`] and [`Write`] are compiled for each.
 
-use core::num::NonZeroUsize;
-
 use bytemuck::try_cast_slice_mut;
 use ubtile_tiling::Dtype;
 use ubtile_tiling::im2col_backward::Geometry;
@@ -18,6 +16,7 @@ use super::write::{End, Run, Write};
 use crate::built::{BF16, F16, F32, F64};
 use crate::element::Element;
 use crate::level::Level;
+use crate::part::at_least_1;
 use crate::values::{Values, ValuesMut};
 
 /// Runs of sums begin at multiples of this, the lanes of the widest vector.
@@ -183,8 +182,4 @@ impl Job<'_> {
 /// The buffer as f32.
 fn cast(room: &mut [f64]) -> &mut [f32] {
     try_cast_slice_mut(room).unwrap_or_default()
-}
-
-fn at_least_1(n: usize) -> NonZeroUsize {
-    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }

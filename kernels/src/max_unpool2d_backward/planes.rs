@@ -7,8 +7,8 @@
 
 use bytemuck::Pod;
 
-use super::at_least_1;
 use super::gather::{Copies, Index};
+use crate::part::at_least_1;
 use crate::simd::baseline::Baseline;
 use crate::simd::{CACHED, Cache, line_of, prefetch_run};
 

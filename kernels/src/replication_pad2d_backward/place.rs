@@ -2,6 +2,8 @@
 
 use core::num::NonZeroUsize;
 
+use crate::part::at_least_1;
+
 /// The offsets of the cells of some planes in a slice of scalars. They wrap: a box need not hold the first cell of a plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -15,7 +17,7 @@ pub(super) struct Place {
 impl Place {
     /// A tensor with these strides, in elements of `parts` scalars, seen from its element `origin` on.
     pub(super) fn tensor(parts: usize, channels: usize, strides: [usize; 4], origin: usize) -> Self {
-        let channels = NonZeroUsize::new(channels).unwrap_or(NonZeroUsize::MIN);
+        let channels = at_least_1(channels);
         Self { channels, strides: strides.map(|stride| stride.wrapping_mul(parts)), origin: origin.wrapping_mul(parts) }
     }
 

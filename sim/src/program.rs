@@ -97,7 +97,7 @@ pub(crate) use isa::{lacks, lacks_vector};
 pub use operation::{BinaryOp, Masking, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 pub use parts::{Access, Layout, Part, Parts};
 pub(crate) use scalar::canonical;
-pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Read, Relation, Scalar, Value, Write};
+pub use scalar::{Assume, Condition, Float, FloatOp, IntOp, Numbers, Read, Relation, Scalar, Value, Write};
 pub use source::{
     Buffer, BufferId, Content, For, If, Node, NodeId, Position, Register, Role, Source, Statement, Tensor, TensorId,
     Tile, visit,

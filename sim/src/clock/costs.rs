@@ -137,7 +137,7 @@ impl Has {
                 Instruction::SyncAll(SyncAll::Soft { .. }) => has.soft = true,
                 Instruction::Read(Read { assume, .. }) => {
                     has.scalar_memory = true;
-                    has.guesses |= assume.is_some_and(|assume| assume.count() > 1);
+                    has.guesses |= assume.as_ref().is_some_and(|assume| !assume.is_constant());
                 }
                 Instruction::Write(Write { .. }) => has.scalar_memory = true,
                 _ => {}
@@ -223,7 +223,7 @@ impl Costs {
         let cache_line_bytes = asker.or(&scalar.dcache_line_bytes, Bytes(64)).0;
         if has.guesses {
             asker.assume(
-                "what the scalar unit reads is any of the values that the program states, each as often".into(),
+                "what the scalar unit reads is what the program states; where that is several numbers, any of them, each as often".into(),
             );
         }
         let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };

@@ -6,8 +6,8 @@
 //! further ones take as long. The last one is walked through: addresses that are in range at both ends are so between them.
 
 use crate::program::{
-    Condition, Expr, Extent, Flag, Float, Instruction, Local, LoopState, Mask, Move, Node, NodeId, Operand, Pipe,
-    Place, Program, Read, Reg, Rows, Scalar, Statement, Vector, Write, visit,
+    Assume, Condition, Expr, Extent, Flag, Float, Instruction, Local, LoopState, Mask, Move, Node, NodeId, Operand,
+    Pipe, Place, Program, Read, Reg, Rows, Scalar, Statement, Vector, Write, visit,
 };
 
 use super::core::{Core, ScalarCounts, V};
@@ -115,7 +115,10 @@ fn is_same(instruction: &Instruction, vars: &[Reg]) -> bool {
         Instruction::Barrier(pipe) => matches!(pipe, Some(Pipe::V | Pipe::S)),
         // Any address of the UB takes as long; but a run without data must find the same each time.
         Instruction::Read(Read { from: Place::Local(_), assume, .. }) => {
-            assume.is_some_and(|assume| assume.count() == 1)
+            assume.as_ref().is_some_and(|assume| match assume {
+                Assume::Each(values) => values.count() == 1,
+                Assume::Quotient { of, .. } => expr(of, vars),
+            })
         }
         Instruction::Write(Write { to: Place::Local(_), .. }) => true,
         Instruction::Load(_)

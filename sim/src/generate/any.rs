@@ -7,8 +7,9 @@ use ubtile_tiling::Dtype;
 use crate::product::{Element, Rounding};
 use crate::program::{
     Assume, Buffer, BufferId, Burst, Condition, Content, Expr, Extent, Flag, Float, FloatOp, For, Global, Granularity,
-    If, Instruction, IntOp, Load, Local, Mask, Move, Node, Operand, Pad, Pipe, Place, Read, Reg, Relation, Role, Rows,
-    Scalar, Source, Statement, Store, SyncAll, TensorId, Tile, Transpose, Value, Vector, Write, is_float, mnemonic,
+    If, Instruction, IntOp, Load, Local, Mask, Move, Node, Numbers, Operand, Pad, Pipe, Place, Read, Reg, Relation,
+    Role, Rows, Scalar, Source, Statement, Store, SyncAll, TensorId, Tile, Transpose, Value, Vector, Write, is_float,
+    mnemonic,
 };
 
 use super::choices::Choices;
@@ -295,8 +296,11 @@ pub(super) fn instruction(c: &mut Any<'_, '_>) -> Instruction {
         8 => {
             let element = element(c);
             let Some(into) = settable(c, is_float(element)) else { return Instruction::Barrier(None) };
-            let assume =
-                c.one_in(2).then(|| Assume { from: constant(c), to: constant(c), step: 1 + c.below(999) as i64 });
+            let assume = match c.below(4) {
+                0 => Some(Assume::Each(Numbers { from: constant(c), to: constant(c), step: 1 + c.below(999) as i64 })),
+                1 => Some(Assume::Quotient { of: expr(c), by: constant(c) }),
+                _ => None,
+            };
             Instruction::Read(Read { into, element, from: place(c), assume })
         }
         9 => {

@@ -7,7 +7,7 @@ use ubtile_tiling::Dtype;
 
 use crate::exec::Global;
 use crate::program::{
-    Assume, BufferId, Instruction, Load, Node, Place, Program, Read, Source, TensorId, VectorOp, visit,
+    Assume, BufferId, Instruction, Load, Node, Numbers, Place, Program, Read, Source, TensorId, VectorOp, visit,
 };
 
 use super::choices::Choices;
@@ -116,18 +116,18 @@ fn word(dtype: Dtype, values: Values, choices: &mut Choices<'_>) -> u64 {
 }
 
 /// Of each tensor that the scalar unit reads, what all reads assume; the first one where they agree on nothing.
-fn assumptions(source: &Source) -> HashMap<TensorId, Assume> {
+fn assumptions(source: &Source) -> HashMap<TensorId, Numbers> {
     let mut loads: Vec<(BufferId, TensorId)> = Vec::new();
-    let mut reads: Vec<(&Place, Assume)> = Vec::new();
+    let mut reads: Vec<(&Place, Numbers)> = Vec::new();
     visit(&source.body, &mut |_, node| {
         let Node::Do(statement) = node else { return };
         match &statement.instruction {
             Instruction::Load(Load { to, from, .. }) => loads.push((to.buffer, from.tensor)),
-            Instruction::Read(Read { from, assume: Some(assume), .. }) => reads.push((from, *assume)),
+            Instruction::Read(Read { from, assume: Some(Assume::Each(values)), .. }) => reads.push((from, *values)),
             _ => {}
         }
     });
-    let mut found: HashMap<TensorId, Assume> = HashMap::new();
+    let mut found: HashMap<TensorId, Numbers> = HashMap::new();
     for (place, assume) in reads {
         let tensors: Vec<_> = match place {
             Place::Global(global) => vec![global.tensor],
@@ -143,10 +143,10 @@ fn assumptions(source: &Source) -> HashMap<TensorId, Assume> {
 }
 
 /// What two reads assume.
-fn both(a: Assume, b: Assume) -> Assume {
+fn both(a: Numbers, b: Numbers) -> Numbers {
     let (from, to) = (a.from.max(b.from), a.to.min(b.to));
     if from < to && a.step == b.step && a.from.wrapping_sub(b.from) % a.step == 0 {
-        Assume { from, to, step: a.step }
+        Numbers { from, to, step: a.step }
     } else {
         a
     }

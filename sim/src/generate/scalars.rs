@@ -4,7 +4,7 @@ use ubtile_tiling::Dtype;
 
 use crate::product::{Element, Rounding};
 use crate::program::{
-    Assume, Burst, Content, Float, Granularity, Instruction, IntOp, Load, Place, Read, Role, Scalar, ScalarOp, Value,
+    Burst, Content, Float, Granularity, Instruction, IntOp, Load, Numbers, Place, Read, Role, Scalar, ScalarOp, Value,
     Vector, VectorOp, Write,
 };
 
@@ -24,7 +24,7 @@ impl Builder<'_, '_, '_> {
             let place = |slot: Slot, more: u32| {
                 Place::Local(slot.buffer.slot(i64::from(slot.number), offset.clone() + i64::from(more)))
             };
-            let assume = Some(Assume { from: 3, to: 9, step: 2 });
+            let assume = Some(Numbers { from: 3, to: 9, step: 2 }.into());
             let read = Read { into: word, element: Element::U32, from: place(from, 0), assume };
             this.emit(&[reads(from.object())], Instruction::Read(read));
             let write = Write { to: place(to, at), element: Element::U32, value: Scalar::Int(word + 1) };
@@ -39,7 +39,7 @@ impl Builder<'_, '_, '_> {
         let indices =
             self.source.tensor(&format!("x{}", self.source.tensors.len()), Dtype::I32, &[total / 4], Role::Input);
         let row = self.register("n", Content::Int);
-        let assume = Some(Assume { from: 0, to: rows, step: 1 });
+        let assume = Some(Numbers { from: 0, to: rows, step: 1 }.into());
         let read = Read { into: row, element: Element::I32, from: Place::Global(indices.at(at)), assume };
         self.emit(&[], Instruction::Read(read));
         if self.choices.one_in(2) {
@@ -61,7 +61,7 @@ impl Builder<'_, '_, '_> {
         let number = self.register("f", Content::Float);
         let at = i64::from(4 * self.choices.between(0, self.slot_bytes / 4 - 1));
         let from = Place::Local(slot.buffer.slot(i64::from(slot.number), at));
-        let assume = Some(Assume { from: 1, to: 4, step: 1 });
+        let assume = Some(Numbers { from: 1, to: 4, step: 1 }.into());
         self.emit(
             &[reads(slot.object())],
             Instruction::Read(Read { into: number, element: Element::F32, from, assume }),

@@ -237,9 +237,40 @@ pub struct Condition {
     pub right: Scalar,
 }
 
-/// What a run without data assumes that a read finds: each of `from`, `from + step`, ... below `to` equally often.
+/// What a run without data assumes that a read finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assume {
+    /// Each of these equally often.
+    Each(Numbers),
+    /// What the program knows itself.
+    Quotient {
+        /// Of this,
+        of: Expr,
+        /// by this, above 0, rounded down.
+        by: i64,
+    },
+}
+
+impl Assume {
+    /// Whether it is but one number, the same each time.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        match self {
+            Self::Each(values) => values.count() == 1,
+            Self::Quotient { of, .. } => of.as_constant().is_some(),
+        }
+    }
+}
+
+impl From<Numbers> for Assume {
+    fn from(values: Numbers) -> Self {
+        Self::Each(values)
+    }
+}
+
+/// The numbers `from`, `from + step`, ... below `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Assume {
+pub struct Numbers {
     /// The lowest value.
     pub from: i64,
     /// Where it ends, above `from`.
@@ -248,14 +279,20 @@ pub struct Assume {
     pub step: i64,
 }
 
-impl Assume {
-    /// How many values there are.
+impl Numbers {
+    /// A single one.
+    #[must_use]
+    pub const fn one(value: i64) -> Self {
+        Self { from: value, to: value.saturating_add(1), step: 1 }
+    }
+
+    /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.to.abs_diff(self.from).div_ceil(self.step.unsigned_abs().max(1))
     }
 
-    /// The value that a random number picks.
+    /// The one that a random number picks.
     #[must_use]
     pub fn pick(&self, random: u64) -> i64 {
         let at = ((u128::from(random) * u128::from(self.count())) >> 64).cast_signed();

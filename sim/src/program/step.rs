@@ -5,7 +5,7 @@ use crate::product::Element;
 use super::expr::Reg;
 use super::instruction::{Granularity, Pipe};
 use super::operation::VectorOp;
-use super::scalar::Assume;
+use super::scalar::Numbers;
 use super::source::{BufferId, NodeId, TensorId};
 use super::vector::BLOCK;
 
@@ -221,8 +221,8 @@ pub struct ReadStep {
     pub element: Element,
     /// Where it is.
     pub from: PlaceAt,
-    /// What a run without data puts there.
-    pub assume: Option<Assume>,
+    /// What a run without data puts there: any of these.
+    pub assume: Option<Numbers>,
 }
 
 /// A write of the scalar unit.

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Write as _};
 
 use crate::program::{
-    Burst, Content, Expr, Extent, Flag, Float, FloatOp, For, Global, Granularity, If, Instruction, IntOp, Load, Local,
-    Mask, Move, Node, NodeId, Pad, Place, Read, Reg, Relation, Role, Rows, Scalar, Source, Statement, Store, SyncAll,
-    Tile, Transpose, Value, Vector, Write, mnemonic, rounding_name, visit,
+    Assume, Burst, Content, Expr, Extent, Flag, Float, FloatOp, For, Global, Granularity, If, Instruction, IntOp, Load,
+    Local, Mask, Move, Node, NodeId, Numbers, Pad, Place, Read, Reg, Relation, Role, Rows, Scalar, Source, Statement,
+    Store, SyncAll, Tile, Transpose, Value, Vector, Write, mnemonic, rounding_name, visit,
 };
 
 /// The text of a program.
@@ -142,10 +142,13 @@ impl Printer<'_> {
             }
             Instruction::Let(into, value) => format!("let {} = {}", self.reg(*into), self.value(value)),
             Instruction::Read(Read { into, element, from, assume }) => {
-                let assume = assume.map_or_else(String::new, |assume| {
-                    let step = if assume.step == 1 { String::new() } else { format!(" step {}", assume.step) };
-                    format!(" assume {}..{}{step}", assume.from, assume.to)
-                });
+                let assume = match assume {
+                    None => String::new(),
+                    Some(Assume::Each(Numbers { from, to, step: 1 })) => format!(" assume {from}..{to}"),
+                    Some(Assume::Each(Numbers { from, to, step })) => format!(" assume {from}..{to} step {step}"),
+                    Some(Assume::Quotient { of, by: 1 }) => format!(" assume {}", self.expr(of)),
+                    Some(Assume::Quotient { of, by }) => format!(" assume div({}, {by})", self.expr(of)),
+                };
                 format!("let {} = read.{} {}{assume}", self.reg(*into), element.name(), self.place(from))
             }
             Instruction::Write(Write { to, element, value }) => {

@@ -192,6 +192,26 @@ fn the_scalar_units_loops_are_left_out_and_their_faults_are_not() {
 }
 
 #[test]
+fn loops_are_walked_through_where_reads_follow_their_variable() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let timed = |assume: &str, condition: &str, walk_all| {
+        let text = format!(
+            "cores 1\nub a: 4096\nfor i in 0..40 {{\nfor j in 0..100 {{\nlet n = read.u32 a[4*j] assume {assume}\n\
+             if {condition} {{\nabs.f32 a[0], a[0] repeat 9\n}}\n}}\n}}\n"
+        );
+        run(&text, &soc, &Options { walk_all, ..Options::default() }).unwrap()
+    };
+    for (assume, skips) in
+        [("j", true), ("i + j", false), ("div(3*i + j, 2)", false), ("div(3*i, 2)", true), ("60", true)]
+    {
+        let [t, all] = [false, true].map(|walk_all| timed(assume, "50 < n", walk_all));
+        assert_eq!((t.cycles, t.instructions), (all.cycles, all.instructions), "{assume}");
+        let alike = timed(assume, "50 < 60", false).skipped_ratio;
+        assert_eq!(alike > 0.5, skips, "{assume}: {alike}");
+    }
+}
+
+#[test]
 fn loops_that_repeat_are_left_out() {
     let soc = Soc::builtin("Ascend910B1").unwrap();
     let text = "cores 2\nub a: 16384\nfor i in 0..1000 {\nfor j in 0..1000 {\nadd.f32 a[0], a[0], a[8192] repeat 8\nset_flag v s 0\nwait_flag v s 0\n}\nabs.f32 a[0], a[0] repeat 1\n}\n";

@@ -109,6 +109,26 @@ fn scalar_work() {
 }
 
 #[test]
+fn reads_find_what_the_program_assumes() {
+    let soc = with(&plain(), &[("scalar.loop_cycles", "7"), ("scalar.instruction_cycles", "3")]);
+    let read = |assume: &str| {
+        let text = format!(
+            "cores 1\nub a: 256\nfor i in 0..8 {{\nlet n = read.i32 a[0] assume {assume}\nfor j in 0..n {{\nlet m = j\n}}\n}}\n"
+        );
+        cycles(&text, &soc) - 8 * (7 + 10)
+    };
+    assert_eq!(read("3"), 8 * 3 * (7 + 3));
+    assert_eq!(read("i"), 28 * (7 + 3));
+    // 1 1 2 2 3 3 4 4
+    assert_eq!(read("div(2*i + 5, 4)"), 20 * (7 + 3));
+    assert_eq!(read("div(i - 8, 3)"), 0);
+    assert_eq!(read("div(7, 2)..4"), 8 * 3 * (7 + 3));
+    // Each of six numbers is found now and then.
+    let (least, most) = (0, 8 * 5 * (7 + 3));
+    assert!((least + 1..most).contains(&read("0..6")));
+}
+
+#[test]
 fn vector_instructions() {
     let soc = with(
         &plain(),

@@ -56,6 +56,19 @@ fn errors_say_where_and_what_was_expected() {
             "for i in 0..n {",
             "line 4, column 13: expected a number, a constant or a register, found the unknown name `n`",
         ),
+        (
+            "let n = read.i32 a[0] assume 3..3",
+            "line 4, column 1: end of the assumption is 3, expected 4 to 9223372036854775807",
+        ),
+        (
+            "let n = read.i32 a[0] assume div(core, 0)",
+            "line 4, column 1: divisor of the assumption is 0, expected 1 to 9223372036854775807",
+        ),
+        (
+            "let n = read.i32 a[0] assume core..9",
+            "line 4, column 30: expected a constant, found a register in the expression",
+        ),
+        ("int m\nlet n = read.i32 a[0] assume 2*m", "line 5, column 1: m has no value yet on some way to here"),
         ("for i in 0..2 {\nlet i = 3\n}", "line 5, column 1: i cannot be set here"),
         ("if core < 1 {\nlet n = 1\n}\nlet m = n", "line 7, column 1: n has no value yet on some way to here"),
         ("for i in 0..2 {\n", "line 5, column 1: expected an instruction or `}`, found the end of the text"),

@@ -3,7 +3,7 @@
 use super::{Builder, int};
 use crate::product::Element;
 use crate::program::{
-    Assume, Content, Expr, Float, FloatOp, Instruction, IntOp, Local, Place, Read, Reg, Scalar, Value, Write,
+    Assume, Content, Expr, Float, FloatOp, Instruction, IntOp, Local, Numbers, Place, Read, Reg, Scalar, Value, Write,
 };
 
 impl Builder {
@@ -52,16 +52,22 @@ impl Builder {
     }
 
     /// The scalar unit reads an element of the UB, in a run without data one of those assumed.
-    pub(in crate::lower) fn read(&mut self, name: &str, from: Local, element: Element, assume: Assume) -> Expr {
+    pub(in crate::lower) fn read(
+        &mut self,
+        name: &str,
+        from: Local,
+        element: Element,
+        assume: impl Into<Assume>,
+    ) -> Expr {
         let into = self.register(name, Content::Int);
-        self.emit(Instruction::Read(Read { into, element, from: Place::Local(from), assume: Some(assume) }));
+        self.emit(Instruction::Read(Read { into, element, from: Place::Local(from), assume: Some(assume.into()) }));
         into.into()
     }
 
     /// The scalar unit reads an f32 of the UB; a run without data finds 0.
     pub(in crate::lower) fn read_float(&mut self, name: &str, from: Local) -> Float {
         let into = self.register(name, Content::Float);
-        let assume = Some(Assume { from: 0, to: 1, step: 1 });
+        let assume = Some(Numbers::one(0).into());
         self.emit(Instruction::Read(Read { into, element: Element::F32, from: Place::Local(from), assume }));
         Float::Reg(into)
     }

@@ -202,7 +202,7 @@ impl Lowering {
         if let Some(taps) = taps {
             taps.find(b, &self.coordinates, count);
         }
-        let rows = self.slices.as_ref().map(|slices| slices.touched.find(b, &self.coordinates, taps, count));
+        let rows = self.slices.as_ref().map(|slices| slices.touched.find(b, &self.coordinates, taps, (point, count)));
         let sliced = self.slices.is_some();
         match &self.around {
             Around::Four(corners) => corners.find(b, &self.coordinates, self.size, (sliced, count)),

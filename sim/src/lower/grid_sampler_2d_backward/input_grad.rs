@@ -190,7 +190,7 @@ impl Lowering {
                     self.points(b, image, channels, window, (&point, &count));
                     return;
                 };
-                let [first, last] = touched.find(b, &self.coordinates, self.taps.as_ref(), &count);
+                let [first, last] = touched.find(b, &self.coordinates, self.taps.as_ref(), (&point, &count));
                 b.when(first, Relation::Lt, window.row.clone() + window.rows.clone(), |b| {
                     b.when(last, Relation::Ge, window.row.clone(), |b| {
                         self.points(b, image, channels, window, (&point, &count));

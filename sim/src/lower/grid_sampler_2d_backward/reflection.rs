@@ -7,7 +7,7 @@ use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{LANES, binary, blocks, fill, scalar};
 use crate::product::{Element, Rounding};
 use crate::program::{
-    Assume, BinaryOp, BufferId, Expr, Float, FloatOp, Instruction, Local, Pipe, ReduceOp, Relation, ScalarOp, UnaryOp,
+    BinaryOp, BufferId, Expr, Float, FloatOp, Instruction, Local, Numbers, Pipe, ReduceOp, Relation, ScalarOp, UnaryOp,
     Value, Vector, VectorOp,
 };
 
@@ -112,7 +112,7 @@ impl Reflection {
         }
         b.after(Pipe::V, Pipe::S, self.flags[0]);
         // Of numbers that are not negative, the bits are in their order.
-        let found = b.read("largest_bits", from, Element::U32, Assume { from: 0, to: 1, step: 1 });
+        let found = b.read("largest_bits", from, Element::U32, Numbers::one(0));
         b.after(Pipe::S, Pipe::V, self.flags[1]);
 
         let subtract = |b: &mut Builder, much: Float, less: Float| {

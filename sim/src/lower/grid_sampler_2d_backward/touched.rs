@@ -7,11 +7,15 @@ use super::coordinates::Coordinates;
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{BLOCK_BYTES, LANES, binary, blocks, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{Assume, BinaryOp, BufferId, Expr, Local, Pipe, ReduceOp, Relation, ScalarOp, Vector, VectorOp};
+use crate::program::{
+    Assume, BinaryOp, BufferId, Expr, Local, Numbers, Pipe, ReduceOp, Relation, ScalarOp, Vector, VectorOp,
+};
 
 /// Buffers for a chunk of points.
 pub(super) struct Touched {
     rows: usize,
+    /// Points of an image.
+    points: usize,
     /// Rows that a run without data assumes a chunk to mix: as many as those of an unchanged picture.
     usual: usize,
     /// Of each point, the first row and the last one.
@@ -39,12 +43,18 @@ impl Touched {
         let all = ["least_row", "largest_row"].map(|name| b.buffer(name, BLOCK_BYTES, 1, None));
         let found = ["first_row_found", "rows_found"].map(|name| b.buffer(name, BLOCK_BYTES, 1, None));
         let ready = b.flag_id(Pipe::V, Pipe::S);
-        Self { rows, usual: usual.min(rows), first, last, parts, all, found, ready }
+        Self { rows, points: problem.ho * problem.wo, usual: usual.min(rows), first, last, parts, all, found, ready }
     }
 
-    /// The first of them and the last one; the last comes before the first if there are none.
+    /// Of so many points from one of an image on, the first of them and the last one; the last comes before the first if there are none.
     #[expect(clippy::cast_precision_loss, reason = "an image has fewer rows than f32 counts")]
-    pub(super) fn find(&self, b: &mut Builder, of: &Coordinates, taps: Option<&Taps>, count: &Expr) -> [Expr; 2] {
+    pub(super) fn find(
+        &self,
+        b: &mut Builder,
+        of: &Coordinates,
+        taps: Option<&Taps>,
+        (point, count): (&Expr, &Expr),
+    ) -> [Expr; 2] {
         let [_, y] = of.axes();
         let (first, last, end) = (self.first.at(0), self.last.at(0), (self.rows - 1) as f32);
         let step = |b: &mut Builder, op, to: &Local, from: &Local, number: f32| {
@@ -85,9 +95,11 @@ impl Touched {
         }
         b.after(Pipe::V, Pipe::S, self.ready);
         let [first, rows] = self.found.map(|found| found.at(0));
-        let first = b.read("first_row_read", first, Element::I32, Assume { from: 0, to: int(self.rows), step: 1 });
+        // Where they are in an unchanged picture.
+        let unchanged = Assume::Quotient { of: point.clone() * int(self.rows), by: int(self.points) };
+        let first = b.read("first_row_read", first, Element::I32, unchanged);
         let usual = int(self.usual - 1);
-        let rows = b.read("rows_read", rows, Element::I32, Assume { from: usual, to: usual + 1, step: 1 });
+        let rows = b.read("rows_read", rows, Element::I32, Numbers::one(usual));
         let last = b.min("last_row_read", first.clone() + rows, int(self.rows - 1));
         [first, last]
     }

@@ -3,10 +3,10 @@
 use super::Substitute;
 use crate::lower::builder::Builder;
 use crate::product::Element;
-use crate::program::{Assume, Content, Expr, Instruction, Local, Pipe, Place, Read, Reg, Write};
+use crate::program::{Content, Expr, Instruction, Local, Numbers, Pipe, Place, Read, Reg, Write};
 
 /// What a run without data finds: a program's course does not depend on it.
-const ANYTHING: Assume = Assume { from: 0, to: 1, step: 1 };
+const ANYTHING: Numbers = Numbers::one(0);
 
 impl Substitute<'_> {
     /// Work of a pipe that the scalar unit does: after all that the pipe has, and before all that it gets.
@@ -31,13 +31,13 @@ pub(super) const fn bits(size: usize) -> Element {
 /// An element of memory.
 pub(super) fn read(b: &mut Builder, from: Place, element: Element) -> Expr {
     let into = b.register("element", Content::Int);
-    b.emit(Instruction::Read(Read { into, element, from, assume: Some(ANYTHING) }));
+    b.emit(Instruction::Read(Read { into, element, from, assume: Some(ANYTHING.into()) }));
     into.into()
 }
 
 /// The same of floating-point numbers.
 pub(super) fn read_float(b: &mut Builder, into: Reg, from: Place, element: Element) {
-    b.emit(Instruction::Read(Read { into, element, from, assume: Some(ANYTHING) }));
+    b.emit(Instruction::Read(Read { into, element, from, assume: Some(ANYTHING.into()) }));
 }
 
 /// An element from one place to another.

@@ -10,7 +10,7 @@ use crate::program::instruction::{
 };
 use crate::program::isa::{self, Field};
 use crate::program::operation::{ScalarOp, VectorOp, size_of};
-use crate::program::scalar::{Condition, Float, Read, Scalar, Value, Write};
+use crate::program::scalar::{Assume, Condition, Float, IntOp, Numbers, Read, Scalar, Value, Write};
 use crate::program::source::BufferId;
 use crate::program::step::{
     Action, FlagAt, GlobalAt, LocalAt, MoveStep, OperandAt, PadBytes, PlaceAt, ReadStep, RowsAt, Transfer,
@@ -113,7 +113,11 @@ impl Walker<'_> {
                 Action::Compute
             }
             Instruction::Read(Read { into, element, from, assume }) => {
-                Action::Read(ReadStep { into: *into, element: *element, from: self.place(from)?, assume: *assume })
+                let assume = assume.as_ref().map(|assume| match assume {
+                    Assume::Each(values) => *values,
+                    Assume::Quotient { of, by } => Numbers::one(IntOp::Div.eval(self.int(of), *by)),
+                });
+                Action::Read(ReadStep { into: *into, element: *element, from: self.place(from)?, assume })
             }
             Instruction::Write(Write { to, element, value }) => {
                 Action::Write(WriteStep { to: self.place(to)?, element: *element, bits: self.encode(*element, value) })

@@ -4,8 +4,8 @@ use super::super::lex::Token;
 use super::{Parser, Read, TextError};
 use crate::product::Element;
 use crate::program::{
-    Assume, Burst, Content, Expr, Extent, Flag, Granularity, Instruction, Load, Mask, Move, Operand, Pad, Pipe, Rows,
-    Store, SyncAll, Transpose, Value, Vector, VectorOp, Write, mnemonic,
+    Assume, Burst, Content, Expr, Extent, Flag, Granularity, Instruction, IntOp, Load, Mask, Move, Numbers, Operand,
+    Pad, Pipe, Rows, Store, SyncAll, Transpose, Value, Vector, VectorOp, Write, mnemonic,
 };
 
 /// What can follow the operands of a copy.
@@ -119,11 +119,21 @@ impl Parser {
     }
 
     fn assume(&mut self) -> Read<Assume> {
-        let from = self.constant_value()?;
-        self.expect("..")?;
+        let position = self.position();
+        let (of, by) = self.quotient()?;
+        if !self.sign("..") {
+            return Ok(Assume::Quotient { of, by });
+        }
+        let Some(from) = of.as_constant() else {
+            return Err(TextError {
+                position,
+                problem: "expected a constant, found a register in the expression".into(),
+            });
+        };
+        let from = IntOp::Div.eval(from, by);
         let to = self.constant_value()?;
         let step = if self.keyword("step") { self.number("a step")? } else { 1 };
-        Ok(Assume { from, to, step })
+        Ok(Assume::Each(Numbers { from, to, step }))
     }
 
     fn pipe(&mut self, what: &str) -> Read<Pipe> {

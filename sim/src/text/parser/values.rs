@@ -102,6 +102,19 @@ impl Parser {
         Ok(op.eval(a, b).into())
     }
 
+    /// An expression, or one divided by a constant; else by 1.
+    pub(super) fn quotient(&mut self) -> Read<(Expr, i64)> {
+        if self.word().as_deref() != Some("div") || !self.next_is_call() {
+            return Ok((self.folded()?, 1));
+        }
+        self.at += 2;
+        let of = self.expr()?;
+        self.expect(",")?;
+        let by = self.constant_value()?;
+        self.expect(")")?;
+        Ok((of, by))
+    }
+
     fn next_is_call(&self) -> bool {
         matches!(self.tokens.get(self.at + 1), Some((Token::Sign("("), _)))
     }

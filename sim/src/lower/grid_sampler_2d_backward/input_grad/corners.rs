@@ -4,7 +4,7 @@ use super::{Lowering, Window, stride};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{binary, broadcast, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{Assume, BinaryOp, BufferId, Expr, Local, ScalarOp, Vector, VectorOp};
+use crate::program::{BinaryOp, BufferId, Expr, Local, Numbers, ScalarOp, Vector, VectorOp};
 
 /// Weights of each corner, of one corner a block for each point, and the weighted channels of all.
 pub(super) struct Weights {
@@ -80,7 +80,7 @@ impl Lowering {
     /// Adds a point, which is so far behind the first one of the chunk and of those that are weighted.
     pub(super) fn add(&self, b: &mut Builder, point: &Expr, weighted: &Expr) {
         let (pixel, row) = (self.sizes.pixel_bytes(), self.row_bytes());
-        let assume = Assume { from: 0, to: int((self.sizes.rows + self.sizes.margin()) * row), step: int(pixel) };
+        let assume = Numbers { from: 0, to: int((self.sizes.rows + self.sizes.margin()) * row), step: int(pixel) };
         let offset = b.read("offset", self.offsets.at(point.clone() * 4), Element::I32, assume);
         let side = if self.weights.is_some() { 2 } else { 1 };
         for south in 0..side {

@@ -5,7 +5,7 @@ use crate::lower::builder::{Builder, int};
 use crate::lower::grid_sampler_2d_backward::bicubic::Taps;
 use crate::lower::shape::{binary, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{Assume, BinaryOp, BufferId, Expr, Float, Local, Relation, ScalarOp, Vector, VectorOp};
+use crate::program::{BinaryOp, BufferId, Expr, Float, Local, Numbers, Relation, ScalarOp, Vector, VectorOp};
 
 /// What the distances from the first column to the last and from the first row to the last add up to where pixels lie side by side.
 const SIDE_BY_SIDE: i64 = 6;
@@ -84,13 +84,13 @@ impl Lowering {
     /// side by side, else one after the other, since they may be the same.
     pub(super) fn add_sixteen(&self, b: &mut Builder, point: &Expr, weighted: &Expr) {
         let (sizes, row, pixel) = (self.sizes, self.row_bytes(), self.sizes.pixel_bytes());
-        let read = |b: &mut Builder, name: &str, at: usize, assume: Assume| {
+        let read = |b: &mut Builder, name: &str, at: usize, assume: Numbers| {
             let from = self.offsets.at(point.clone() * 4 + int(4 * sizes.points * at));
             b.read(name, from, Element::I32, assume)
         };
         let slow = |b: &mut Builder| {
             let places = |b: &mut Builder, name: &str, first: usize, count: usize, step: usize| {
-                let assume = Assume { from: 0, to: int((count + 2 * sizes.margin()) * step), step: int(step) };
+                let assume = Numbers { from: 0, to: int((count + 2 * sizes.margin()) * step), step: int(step) };
                 [0, 1, 2, 3].map(|k| read(b, name, first + k, assume))
             };
             let columns = places(b, "column_offset", 2, sizes.columns, pixel);
@@ -106,8 +106,8 @@ impl Lowering {
             slow(b);
             return;
         }
-        let first = read(b, "offset", 0, Assume { from: 0, to: int((sizes.rows - 1) * row), step: int(pixel) });
-        let spread = read(b, "spread", 1, Assume { from: SIDE_BY_SIDE, to: SIDE_BY_SIDE + 1, step: 1 });
+        let first = read(b, "offset", 0, Numbers { from: 0, to: int((sizes.rows - 1) * row), step: int(pixel) });
+        let spread = read(b, "spread", 1, Numbers::one(SIDE_BY_SIDE));
         let fast = |b: &mut Builder| {
             for at in 0..4 {
                 let sum = self.sum(first.clone() + int(at * row), (weighted, 4 * at), 4);

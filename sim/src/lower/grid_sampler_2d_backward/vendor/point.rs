@@ -6,7 +6,7 @@ use crate::lower::ring::Ring;
 use crate::lower::shape::{Compute, LANES, add, binary, blocks, cast, fill, scalar};
 use crate::product::Element;
 use crate::program::{
-    Assume, BinaryOp, BufferId, Burst, Expr, Float, Local, Pipe, ReduceOp, Relation, ScalarOp, Vector, VectorOp,
+    BinaryOp, BufferId, Burst, Expr, Float, Local, Numbers, Pipe, ReduceOp, Relation, ScalarOp, Vector, VectorOp,
 };
 
 /// Buffers for the channels of a point.
@@ -159,7 +159,7 @@ impl Lowering {
     fn cell(&self, b: &mut Builder, k: &Expr) -> [Expr; 2] {
         let [[x, wi], [y, hi]] = [0, 1].map(|axis| [axis, self.size[axis]]);
         [("x", x, wi), ("y", y, hi)].map(|(name, axis, size)| {
-            let assume = Assume { from: 0, to: int(size), step: 1 };
+            let assume = Numbers { from: 0, to: int(size), step: 1 };
             b.read(name, self.cells[axis].at(k.clone() * 4), Element::I32, assume)
         })
     }

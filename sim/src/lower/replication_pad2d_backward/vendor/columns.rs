@@ -5,7 +5,9 @@ use ubtile_tiling::Dtype;
 use super::Planes;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::program::{Assume, Burst, Expr, Float, FloatOp, Instruction, Pipe, Place, Read, Reg, Role, TensorId, Value};
+use crate::program::{
+    Burst, Expr, Float, FloatOp, Instruction, Numbers, Pipe, Place, Read, Reg, Role, TensorId, Value,
+};
 
 /// Buffers of the ends of a row.
 struct Ends {
@@ -84,7 +86,7 @@ fn end(b: &mut Builder, of: &Planes, ends: &Ends, row: &Expr, (runs, to): (&[(us
         b.load(ends.loaded.at(0), of.from(row, 0, int(*column)), Burst::of(int(count * size)), None);
         ends.loaded.pass(b, 0);
         let read = |b: &mut Builder, into: Reg, at: Expr| {
-            let (from, assume) = (Place::Local(ends.loaded.at(at * int(size))), Assume { from: 0, to: 1, step: 1 });
+            let (from, assume) = (Place::Local(ends.loaded.at(at * int(size))), Numbers::one(0).into());
             b.emit(Instruction::Read(Read { into, element, from, assume: Some(assume) }));
         };
         let from = usize::from(first);

@@ -1,6 +1,8 @@
 //! What lies in the UB for `input_grad`, and how much of it.
 
-use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Interpolation, PaddingMode, Plan};
+use std::iter;
+
+use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Geometry, Interpolation, PaddingMode, Plan};
 
 use super::super::Pixels;
 use super::super::bicubic::Taps;
@@ -8,13 +10,18 @@ use super::super::coordinates::Coordinates;
 use super::super::touched::Touched;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
-use crate::lower::shape::{BLOCK_BYTES, Compute, PER_BLOCK, blocks, largest};
+use crate::lower::shape::{BLOCK_BYTES, Compute, LANES, PER_BLOCK, blocks, largest};
 
 /// Most points whose cells are found together, with few pixels around each and with sixteen.
 const MOST_POINTS: usize = 512;
 const MOST_WITH_TAPS: usize = 128;
-/// So many are enough.
-const ENOUGH_POINTS: usize = 128;
+/// Vector instructions that find the cells of a chunk and whether a window has any of them, that place its points in a window, and that
+/// load and weigh points which are loaded together.
+const FINDING: u64 = 44;
+const PLACING: u64 = 20;
+const LOADING: u64 = 9;
+/// Cycles of an instruction beside those of its repeats.
+const INSTRUCTION: u64 = 25;
 /// Points whose `grad_output` is loaded together.
 pub(super) const LOADED: usize = 32;
 /// Pixels that a point mixes with bicubic interpolation.
@@ -57,35 +64,61 @@ impl Sizes {
             Interpolation::Bilinear => (4, MOST_POINTS),
             Interpolation::Bicubic => (SIXTEEN, MOST_WITH_TAPS),
         };
-        let mut sizes = Self {
+        let points = plan.points().min(tile).min(most_points).next_multiple_of(LOADED);
+        let channels = most_channels.next_multiple_of(TURNED);
+        let most = Self {
             compute,
             padding: problem.padding_mode,
             corners,
             columns: problem.wi,
-            points: plan.points().min(tile).min(most_points).next_multiple_of(LOADED),
-            channels: most_channels.next_multiple_of(TURNED),
+            points,
+            channels,
             rows: 1,
             is_part: true,
         };
         let budget = room.local_bytes;
-        // A point costs the same for one channel as for 64, so channels are cut behind points, of which a chunk has enough, and the last
-        // thing to be cut are columns.
-        for least in [ENOUGH_POINTS, LOADED] {
-            while sizes.bytes() > budget && sizes.points > least {
-                sizes.points = (sizes.points / 2).next_multiple_of(LOADED);
-            }
-            while sizes.bytes() > budget && sizes.channels > TURNED {
-                sizes.channels = (sizes.channels / 2).next_multiple_of(TURNED);
+        let mut best: Option<(u64, Self)> = None;
+        let mut misfit = LowerError::NotLowered("an image without columns");
+        // An image that does not fit is cut in chunks of points, which are found again for each window, in channels, or in windows.
+        for points in halves(points, LOADED) {
+            for channels in halves(channels, TURNED) {
+                for columns in halves(problem.wi, 1) {
+                    let sizes = Self { points, channels, columns, ..most };
+                    match largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes()) {
+                        Ok(rows) => {
+                            // Bands of the same height.
+                            let sizes = Self { rows: most_rows.div_ceil(most_rows.div_ceil(rows)), ..sizes };
+                            let cycles = sizes.cycles(problem, [most_rows, most_channels]);
+                            if best.is_none_or(|(least, _)| cycles < least) {
+                                best = Some((cycles, sizes));
+                            }
+                        }
+                        Err(error) => misfit = error,
+                    }
+                }
             }
         }
-        while sizes.bytes() > budget && sizes.columns > 1 {
-            sizes.columns = sizes.columns.div_ceil(2);
-        }
-        sizes.rows = largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes())?;
-        // Bands of the same height.
-        sizes.rows = most_rows.div_ceil(most_rows.div_ceil(sizes.rows));
+        let (_, mut sizes) = best.ok_or(misfit)?;
         sizes.is_part = sizes.rows < problem.hi || sizes.columns < problem.wi;
         Ok(sizes)
+    }
+
+    /// About how long the vector unit works on a part of so many rows and channels, where points lie as in an unchanged picture.
+    fn cycles(&self, problem: &Geometry, [most_rows, most_channels]: [usize; 2]) -> u64 {
+        let count = |n: usize, each: usize| n.div_ceil(each.max(1)) as u64;
+        let chunks = count(problem.ho.saturating_mul(problem.wo), self.points);
+        let bands = count(most_rows, self.rows);
+        let windows = bands * count(problem.wi, self.columns) * count(most_channels, self.channels);
+        // A chunk mixes the rows that it lies in, and the next one.
+        let high = count(self.points.div_ceil(problem.wo) * problem.hi, problem.ho) + 1;
+        let met = ((self.rows as u64 + high).saturating_mul(chunks) / (problem.hi as u64).max(1)).min(chunks).max(1);
+        let repeats = count(self.points, LANES);
+        let each = INSTRUCTION + repeats;
+        let sides = self.corners.isqrt() as u64;
+        let adding = (self.points as u64) * sides * INSTRUCTION;
+        let loaded = LOADING * INSTRUCTION + self.corners as u64 * count(LOADED * self.channels, LANES);
+        let meeting = PLACING * each + count(self.points, LOADED) * loaded + adding;
+        windows.saturating_mul((chunks * FINDING * each).saturating_add(met.saturating_mul(meeting)))
     }
 
     /// Rows and columns of the margin in front of the image; behind it is as much, of columns the margin of the next row.
@@ -159,4 +192,11 @@ impl Sizes {
             + gradient
             + ordered
     }
+}
+
+/// A size, half of it, half of that, and so on, in multiples, down to the smallest.
+fn halves(most: usize, multiple: usize) -> impl Iterator<Item = usize> {
+    iter::successors(Some(most), move |&size| {
+        (size > multiple).then(|| size.div_ceil(2).next_multiple_of(multiple)).filter(|&half| half < size)
+    })
 }

@@ -1,5 +1,7 @@
 //! GridSampler2DBackward.
 
+use ubtile_sim::clock::{Options, simulate};
+use ubtile_sim::product::Soc;
 use ubtile_sim::text;
 use ubtile_testkit::problems::GridSampler;
 use ubtile_testkit::{Coordinates, Fill, IndexFill, Kinds, Rng};
@@ -85,14 +87,34 @@ fn images_that_the_memory_does_not_hold() {
     let sizes = [(111, 130), (4, 3000), (2100, 5)];
     for (i, mode) in modes().into_iter().enumerate() {
         let ((hi, wi), dtype) = (sizes[i % 3], DTYPES[i / 3 % 3]);
-        let problem = of(GridSampler { dtype, n: 1, c: 2, hi, wi, ho: 5, wo: 13, ..mode });
+        // One chunk of points, or several.
+        let ho = [5, 19][i / 9 % 2];
+        let problem = of(GridSampler { dtype, n: 1, c: 2, hi, wi, ho, wo: 13, ..mode });
         let at = At::cores(1 + i % 2).bytes((36 + 8 * (i % 4)) * 1024);
+        let at = if i % 2 == 0 { at.tile("tile_points", 32) } else { at };
         if mode.interpolation != Interpolation::Nearest && i % 4 == 0 {
             let (_, program) = lower(&problem, &at).unwrap();
             assert!(text::print(program.source()).contains("for slice in"), "{problem:?}: the plane is whole");
         }
         let kinds = kinds(&mut rng);
         check(&problem, &at, kinds, rng.next_u64());
+    }
+}
+
+/// Chunks, channels and windows are cut so that a point costs not much more than where all of an image is in the UB.
+#[test]
+fn parts_of_an_image_cost_a_few_times_what_whole_ones_do() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let cycles_of_a_point = |n: usize, c: usize, [h, w]: [usize; 2]| {
+        let spec =
+            GridSampler { n, c, hi: h, wi: w, ho: h, wo: w, output_mask: [true, false], ..GridSampler::default() };
+        let (_, program) = lower(&of(spec), &At::cores(48)).unwrap();
+        let timing = simulate(&program, &soc, &Options::default()).unwrap();
+        timing.cycles * u64::from(program.source().cores) / (n * h * w) as u64
+    };
+    for c in [3, 64] {
+        let (whole, parts) = (cycles_of_a_point(48, c, [24, 24]), cycles_of_a_point(1, c, [180, 320]));
+        assert!((whole..6 * whole).contains(&parts), "{c} channels: {whole} cycles and {parts}");
     }
 }
 

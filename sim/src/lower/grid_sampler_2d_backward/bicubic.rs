@@ -58,10 +58,16 @@ impl Taps {
 
     /// What belongs to points whose cells were found.
     pub(super) fn find(&self, b: &mut Builder, of: &Coordinates, count: &Expr) {
-        for ((taps, axis), size) in self.axes.iter().zip(of.axes()).zip(self.size) {
-            self.pixels(b, of, (taps, axis), size, count);
-            self.keys(b, taps, axis, count);
+        for axis in 0..2 {
+            self.find_axis(b, of, axis, count);
         }
+    }
+
+    /// Those along an axis, 0 for x and 1 for y.
+    pub(super) fn find_axis(&self, b: &mut Builder, of: &Coordinates, axis: usize, count: &Expr) {
+        let (taps, size, axis) = (&self.axes[axis], self.size[axis], &of.axes()[axis]);
+        self.pixels(b, of, (taps, axis), size, count);
+        self.keys(b, taps, axis, count);
     }
 
     /// Weights and slopes at the distances `t + 1`, `t`, `1 - t` and `2 - t`.

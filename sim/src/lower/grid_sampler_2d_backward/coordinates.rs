@@ -143,6 +143,14 @@ impl Coordinates {
 
     /// The cells of so many points from one on, which counts over all images.
     pub(super) fn find(&self, b: &mut Builder, point: &Expr, count: &Expr) {
+        self.load(b, point, count);
+        for axis in 0..2 {
+            self.find_axis(b, axis, count);
+        }
+    }
+
+    /// Loads so many points from one on; nothing is found of them yet.
+    pub(super) fn load(&self, b: &mut Builder, point: &Expr, count: &Expr) {
         let size = int(2 * self.compute.size);
         self.loaded.enter(b);
         let from = self.grid.at(point.clone() * size);
@@ -161,13 +169,12 @@ impl Coordinates {
             b.vector(Vector::new(op, [axis.at.at(0), pairs.clone()]).count(count.clone() * 2));
         }
         self.loaded.leave(b);
-        for (axis, size) in self.axes.iter().zip(self.size) {
-            self.position(b, axis, size, count);
-        }
     }
 
+    /// The cells of points that are loaded along an axis, 0 for x and 1 for y.
     #[expect(clippy::cast_precision_loss, reason = "the nearest is meant")]
-    fn position(&self, b: &mut Builder, axis: &Axis, size: usize, count: &Expr) {
+    pub(super) fn find_axis(&self, b: &mut Builder, axis: usize, count: &Expr) {
+        let (axis, size) = (&self.axes[axis], self.size[axis]);
         let (at, last) = (axis.at.at(0), (size - 1) as f32);
         let size = size as f32;
         let step = |b: &mut Builder, op, number: f32| {

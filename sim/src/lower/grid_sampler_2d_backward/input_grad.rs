@@ -4,6 +4,7 @@ mod corners;
 mod order;
 mod sixteen;
 mod sizes;
+mod survey;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
@@ -22,6 +23,11 @@ use crate::program::{
 
 use corners::Weights;
 use sizes::{LOADED, SIXTEEN, Sizes, TURNED};
+use survey::Survey;
+
+/// Axes.
+const X: usize = 0;
+const Y: usize = 1;
 
 /// The program's part.
 struct Lowering {
@@ -45,6 +51,8 @@ struct Lowering {
     taps: Option<Taps>,
     /// Where the image passes in parts.
     touched: Option<Touched>,
+    /// Where it passes in several windows.
+    survey: Option<Survey>,
     ordered: Ring,
     ordered_wide: Option<BufferId>,
 }
@@ -97,6 +105,7 @@ impl Lowering {
         });
         let taps = (sizes.corners == SIXTEEN).then(|| Taps::new(b, problem, sizes.points, false));
         let touched = sizes.is_part.then(|| Touched::new(b, problem, sizes.points));
+        let survey = (sizes.survey > 0).then(|| Survey::new(b, sizes.survey));
         let pipes = [Pipe::V, Pipe::Mte3];
         let ordered = Ring::new(b, ("planes", sizes.ordered_bytes(size), 2), Some("tile_channels"), &pipes);
         let ordered_wide = short.then(|| b.buffer("planes_f32", sizes.ordered_bytes(4), 1, Some("tile_channels")));
@@ -118,6 +127,7 @@ impl Lowering {
             weights,
             taps,
             touched,
+            survey,
             ordered,
             ordered_wide,
         })
@@ -159,6 +169,7 @@ impl Lowering {
             let first = b.op("of_image", IntOp::Mod, block, int(per_image)) * int(CHANNEL_BLOCK.get());
             let from = b.max("from", first.clone(), channels.0);
             let to = b.min("to", first + int(CHANNEL_BLOCK.get()), channels.1);
+            self.survey(b, &image);
             let step = self.sizes.channels;
             b.repeat("channel", (from, to.clone(), step), Some("tile_channels"), |b, channel| {
                 let count = b.min("channels", int(step), to - channel.clone());
@@ -178,27 +189,50 @@ impl Lowering {
     /// Some rows and columns of some channels of an image.
     fn window(&self, b: &mut Builder, image: &Expr, channels: (&Expr, &Expr), window: &Window) {
         fill(b, self.sums.at(0), Element::F32, 0.0, int(self.sizes.image_bytes() / 4));
-        let step = self.sizes.points;
-        b.repeat("point", (0, int(self.points), step), Some("tile_points"), |b, point| {
-            let count = b.min("points", int(step), Expr::from(int(self.points)) - point.clone());
+        self.chunks(b, |b, chunk, points| {
             b.tile("points", |b| {
-                self.coordinates.find(b, &(image.clone() * int(self.points) + point.clone()), &count);
-                if let Some(taps) = &self.taps {
-                    taps.find(b, &self.coordinates, &count);
-                }
-                let Some(touched) = &self.touched else {
-                    self.points(b, image, channels, window, (&point, &count));
+                let Some([first, last]) = self.rows(b, image, chunk, points) else {
+                    self.load_points(b, image, points);
+                    [Y, X].into_iter().for_each(|axis| self.find(b, axis, points.1));
+                    self.points(b, image, channels, window, points);
                     return;
                 };
-                let [first, last] = touched.find(b, &self.coordinates, self.taps.as_ref(), (&point, &count));
                 b.when(first, Relation::Lt, window.row.clone() + window.rows.clone(), |b| {
                     b.when(last, Relation::Ge, window.row.clone(), |b| {
-                        self.points(b, image, channels, window, (&point, &count));
+                        if self.survey.is_some() {
+                            self.load_points(b, image, points);
+                            self.find(b, Y, points.1);
+                        }
+                        self.find(b, X, points.1);
+                        self.points(b, image, channels, window, points);
                     });
                 });
             });
         });
         self.put_in_order(b, image, channels, window);
+    }
+
+    /// `body` for each chunk of an image's points: its number, its first point and how many it has.
+    fn chunks(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, &Expr, (&Expr, &Expr))) {
+        let (step, all) = (int(self.sizes.points), int(self.points));
+        b.repeat("chunk", (0, int(self.points.div_ceil(self.sizes.points)), 1), Some("tile_points"), |b, chunk| {
+            let point = chunk.clone() * step;
+            let count = b.min("points", step, Expr::from(all) - point.clone());
+            body(b, &chunk, (&point, &count));
+        });
+    }
+
+    /// Loads some points of an image.
+    fn load_points(&self, b: &mut Builder, image: &Expr, (point, count): (&Expr, &Expr)) {
+        self.coordinates.load(b, &(image.clone() * int(self.points) + point.clone()), count);
+    }
+
+    /// Finds the cells of points that are loaded along an axis.
+    fn find(&self, b: &mut Builder, axis: usize, count: &Expr) {
+        self.coordinates.find_axis(b, axis, count);
+        if let Some(taps) = &self.taps {
+            taps.find_axis(b, &self.coordinates, axis, count);
+        }
     }
 
     /// Adds some points, whose cells are found.

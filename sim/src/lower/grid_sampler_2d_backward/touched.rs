@@ -95,12 +95,18 @@ impl Touched {
         }
         b.after(Pipe::V, Pipe::S, self.ready);
         let [first, rows] = self.found.map(|found| found.at(0));
-        // Where they are in an unchanged picture.
-        let unchanged = Assume::Quotient { of: point.clone() * int(self.rows), by: int(self.points) };
+        let [unchanged, _] = self.unchanged(point);
         let first = b.read("first_row_read", first, Element::I32, unchanged);
         let usual = int(self.usual - 1);
         let rows = b.read("rows_read", rows, Element::I32, Numbers::one(usual));
         let last = b.min("last_row_read", first.clone() + rows, int(self.rows - 1));
         [first, last]
+    }
+    /// What a run without data assumes of the points from one of an image on: they mix the rows of an unchanged picture.
+    pub(super) fn unchanged(&self, point: &Expr) -> [Assume; 2] {
+        [0, int(self.usual - 1)].map(|further| {
+            let of = point.clone() * int(self.rows) + further * int(self.points);
+            Assume::Quotient { of, by: int(self.points) }
+        })
     }
 }

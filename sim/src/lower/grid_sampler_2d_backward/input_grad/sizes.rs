@@ -8,6 +8,7 @@ use super::super::Pixels;
 use super::super::bicubic::Taps;
 use super::super::coordinates::Coordinates;
 use super::super::touched::Touched;
+use super::survey::Survey;
 use crate::lower::LowerError;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, LANES, PER_BLOCK, blocks, largest};
@@ -15,11 +16,13 @@ use crate::lower::shape::{BLOCK_BYTES, Compute, LANES, PER_BLOCK, blocks, larges
 /// Most points whose cells are found together, with few pixels around each and with sixteen.
 const MOST_POINTS: usize = 512;
 const MOST_WITH_TAPS: usize = 128;
-/// Vector instructions that find the cells of a chunk and whether a window has any of them, that place its points in a window, and that
-/// load and weigh points which are loaded together.
-const FINDING: u64 = 44;
-const PLACING: u64 = 20;
+/// Vector instructions that find the rows of a chunk and whether a window has any of them, that find its columns and place its points in a
+/// window, and that load and weigh points which are loaded together.
+const FINDING: u64 = 29;
+const PLACING: u64 = 30;
 const LOADING: u64 = 9;
+/// Cycles of the scalar unit that looks a chunk up in the table.
+const LOOKING: u64 = 40;
 /// Cycles of an instruction beside those of its repeats.
 const INSTRUCTION: u64 = 25;
 /// Points whose `grad_output` is loaded together.
@@ -48,6 +51,8 @@ pub(super) struct Sizes {
     pub(super) rows: usize,
     /// Whether those are not all rows and columns, so that many points have nothing to add.
     pub(super) is_part: bool,
+    /// Bytes of the table with the rows of all chunks; 0 where they are found for each window.
+    pub(super) survey: usize,
 }
 
 impl Sizes {
@@ -75,31 +80,32 @@ impl Sizes {
             channels,
             rows: 1,
             is_part: true,
+            survey: 0,
         };
         let budget = room.local_bytes;
         let mut best: Option<(u64, Self)> = None;
-        let mut misfit = LowerError::NotLowered("an image without columns");
-        // An image that does not fit is cut in chunks of points, which are found again for each window, in channels, or in windows.
+        // An image that does not fit is cut in chunks of points, in channels, or in windows, each of which looks at all chunks.
         for points in halves(points, LOADED) {
+            let surveys = [0, Survey::bytes(problem, points)];
             for channels in halves(channels, TURNED) {
-                for columns in halves(problem.wi, 1) {
-                    let sizes = Self { points, channels, columns, ..most };
-                    match largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes()) {
-                        Ok(rows) => {
-                            // Bands of the same height.
-                            let sizes = Self { rows: most_rows.div_ceil(most_rows.div_ceil(rows)), ..sizes };
-                            let cycles = sizes.cycles(problem, [most_rows, most_channels]);
-                            if best.is_none_or(|(least, _)| cycles < least) {
-                                best = Some((cycles, sizes));
-                            }
-                        }
-                        Err(error) => misfit = error,
+                for (columns, survey) in
+                    halves(problem.wi, 1).flat_map(|columns| surveys.map(|survey| (columns, survey)))
+                {
+                    let sizes = Self { points, channels, columns, survey, ..most };
+                    let Ok(rows) = largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes()) else { continue };
+                    // Bands of the same height.
+                    let sizes = Self { rows: most_rows.div_ceil(most_rows.div_ceil(rows)), ..sizes };
+                    let cycles = sizes.cycles(problem, [most_rows, most_channels]);
+                    if best.is_none_or(|(least, _)| cycles < least) {
+                        best = Some((cycles, sizes));
                     }
                 }
             }
         }
-        let (_, mut sizes) = best.ok_or(misfit)?;
+        let smallest = Self { points: LOADED, channels: TURNED, columns: 1, ..most };
+        let (_, mut sizes) = best.ok_or_else(|| LowerError::LocalBytes { got: budget, want: smallest.bytes() })?;
         sizes.is_part = sizes.rows < problem.hi || sizes.columns < problem.wi;
+        sizes.survey = if sizes.is_part { sizes.survey } else { 0 };
         Ok(sizes)
     }
 
@@ -118,7 +124,12 @@ impl Sizes {
         let adding = (self.points as u64) * sides * INSTRUCTION;
         let loaded = LOADING * INSTRUCTION + self.corners as u64 * count(LOADED * self.channels, LANES);
         let meeting = PLACING * each + count(self.points, LOADED) * loaded + adding;
-        windows.saturating_mul((chunks * FINDING * each).saturating_add(met.saturating_mul(meeting)))
+        let (once, each_time, meeting) = match self.survey {
+            0 => (0, FINDING * each, meeting),
+            _ => (chunks * FINDING * each, LOOKING, meeting + FINDING * each),
+        };
+        let window = (chunks * each_time).saturating_add(met.saturating_mul(meeting));
+        windows.saturating_mul(window).saturating_add(once)
     }
 
     /// Rows and columns of the margin in front of the image; behind it is as much, of columns the margin of the next row.
@@ -188,6 +199,7 @@ impl Sizes {
             + weights
             + taps
             + if self.is_part { Touched::bytes(self.points) } else { 0 }
+            + blocks(self.survey)
             + offsets
             + gradient
             + ordered

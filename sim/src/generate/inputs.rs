@@ -32,8 +32,8 @@ impl Values {
 /// Global memory with values in all tensors that are given; `None` where there is not so much memory.
 ///
 /// A tensor that the scalar unit reads, from where it is or from a buffer that it is loaded to, has values that all of these reads
-/// assume. Where nothing is assumed of whole numbers and the program computes addresses of what it reads (gathers, scatters, reads
-/// without an assumption), they are 0.
+/// assume. Where no range is assumed of whole numbers and the program computes addresses of what it reads (gathers, scatters, reads
+/// without one), they are 0.
 #[must_use]
 pub fn inputs(program: &Program, values: Values, choices: &mut Choices<'_>) -> Option<Global> {
     let mut global = Global::new(program)?;
@@ -161,7 +161,8 @@ fn addresses_by_data(source: &Source) -> bool {
             Instruction::Vector(vector) => {
                 matches!(vector.op, VectorOp::Gather(_) | VectorOp::GatherBlocks(_) | VectorOp::Scatter(_))
             }
-            Instruction::Read(read) => read.assume.is_none(),
+            // Data do not follow registers.
+            Instruction::Read(read) => !matches!(read.assume, Some(Assume::Each(_))),
             _ => false,
         };
     });

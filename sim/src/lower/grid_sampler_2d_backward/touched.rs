@@ -102,6 +102,7 @@ impl Touched {
         let last = b.min("last_row_read", first.clone() + rows, int(self.rows - 1));
         [first, last]
     }
+
     /// What a run without data assumes of the points from one of an image on: they mix the rows of an unchanged picture.
     pub(super) fn unchanged(&self, point: &Expr) -> [Assume; 2] {
         [0, int(self.usual - 1)].map(|further| {

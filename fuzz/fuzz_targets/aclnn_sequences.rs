@@ -6,7 +6,8 @@ use std::thread;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use ubtile_fuzz::aclnn::session::{Session, Step};
+use ubtile_fuzz::aclnn::session::Session;
+use ubtile_fuzz::aclnn::step::Step;
 
 fuzz_target!(|case: Case| {
     let mut session = Session::alone();

@@ -9,6 +9,7 @@ use ubtile_aclnn as _;
 pub mod calls;
 pub mod events;
 pub mod session;
+pub mod step;
 
 /// A handle, or an address of device memory.
 pub type Handle = usize;

@@ -5,7 +5,8 @@ use ubtile_testkit::problems::POISON;
 use ubtile_testkit::{Coordinates, Data, Description, Fill, IndexFill, Inputs, Kinds, Rng, bits_equal};
 use ubtile_tiling::{Edition, Operator, Problem, Product, Tensor, TensorDesc};
 
-use super::session::{Kind, Session};
+use super::session::Session;
+use super::step::Kind;
 use super::{
     FORMAT_ND, Handle, TO_DEVICE, TO_HOST, aclCreateBoolArray, aclCreateIntArray, aclCreateTensor,
     aclnnGridSampler2DBackwardGetWorkspaceSize, aclnnIm2colBackwardGetWorkspaceSize,

@@ -3,7 +3,8 @@
 
 use arbitrary::Arbitrary;
 
-use super::session::{Kind, Pick, Session};
+use super::session::Session;
+use super::step::{Kind, Pick};
 use super::{
     Handle, aclrtCreateEvent, aclrtDestroyStreamForce, aclrtRecordEvent, aclrtStreamWaitEvent, aclrtSynchronizeEvent,
     code, says, stored,

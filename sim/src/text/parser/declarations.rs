@@ -118,8 +118,12 @@ impl Parser {
 
     pub(super) fn constant_value(&mut self) -> Read<i64> {
         let position = self.position();
-        let value: Expr = self.folded()?;
-        let problem = || "expected a constant, found a register in the expression".into();
-        value.as_constant().ok_or_else(|| TextError { position, problem: problem() })
+        constant(position, &self.folded()?)
     }
+}
+
+/// The number that an expression is.
+pub(super) fn constant(position: Position, value: &Expr) -> Read<i64> {
+    let problem = || "expected a constant, found a register in the expression".into();
+    value.as_constant().ok_or_else(|| TextError { position, problem: problem() })
 }

@@ -1,6 +1,7 @@
 //! Instructions.
 
 use super::super::lex::Token;
+use super::declarations::constant;
 use super::{Parser, Read, TextError};
 use crate::product::Element;
 use crate::program::{
@@ -124,13 +125,7 @@ impl Parser {
         if !self.sign("..") {
             return Ok(Assume::Quotient { of, by });
         }
-        let Some(from) = of.as_constant() else {
-            return Err(TextError {
-                position,
-                problem: "expected a constant, found a register in the expression".into(),
-            });
-        };
-        let from = IntOp::Div.eval(from, by);
+        let from = IntOp::Div.eval(constant(position, &of)?, by);
         let to = self.constant_value()?;
         let step = if self.keyword("step") { self.number("a step")? } else { 1 };
         Ok(Assume::Each(Numbers { from, to, step }))

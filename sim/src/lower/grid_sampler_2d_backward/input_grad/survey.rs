@@ -2,6 +2,7 @@
 
 use ubtile_tiling::grid_sampler_2d_backward::Problem;
 
+use super::super::touched::Touched;
 use super::{Lowering, Y};
 use crate::lower::builder::{Builder, int};
 use crate::product::Element;
@@ -28,10 +29,8 @@ impl Lowering {
     /// Fills the table, if there is one.
     pub(super) fn survey(&self, b: &mut Builder, image: &Expr) {
         let (Some(Survey(table)), Some(touched)) = (&self.survey, &self.touched) else { return };
-        self.chunks(b, |b, chunk, (point, count)| {
-            self.load_points(b, image, (point, count));
-            self.find(b, Y, count);
-            let rows = touched.find(b, &self.coordinates, self.taps.as_ref(), (point, count));
+        self.chunks(b, |b, chunk, points| {
+            let rows = self.find_rows(b, image, touched, points);
             for (row, place) in rows.into_iter().zip([0, 4]) {
                 b.write(table.at(chunk.clone() * int(Survey::ENTRY) + place), Element::I32, row);
             }
@@ -45,17 +44,22 @@ impl Lowering {
         b: &mut Builder,
         image: &Expr,
         chunk: &Expr,
-        (point, count): (&Expr, &Expr),
+        points: (&Expr, &Expr),
     ) -> Option<[Expr; 2]> {
         let touched = self.touched.as_ref()?;
         let Some(Survey(table)) = &self.survey else {
-            self.load_points(b, image, (point, count));
-            self.find(b, Y, count);
-            return Some(touched.find(b, &self.coordinates, self.taps.as_ref(), (point, count)));
+            return Some(self.find_rows(b, image, touched, points));
         };
         let at = |place: i64| table.at(chunk.clone() * int(Survey::ENTRY) + place);
-        let [first, last] = touched.unchanged(point);
+        let [first, last] = touched.unchanged(points.0);
         let first = b.read("first_of_chunk", at(0), Element::I32, first);
         Some([first, b.read("last_of_chunk", at(4), Element::I32, last)])
+    }
+
+    /// Loads points, and finds their cells along y and the rows that they mix.
+    fn find_rows(&self, b: &mut Builder, image: &Expr, touched: &Touched, points: (&Expr, &Expr)) -> [Expr; 2] {
+        self.load_points(b, image, points);
+        self.find(b, Y, points.1);
+        touched.find(b, &self.coordinates, self.taps.as_ref(), points)
     }
 }

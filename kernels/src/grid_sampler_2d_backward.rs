@@ -23,13 +23,16 @@ mod follow;
 mod gradient;
 mod grid_grad;
 mod handout;
+mod load;
 mod nearest;
 mod pixels;
 mod planes;
 mod point_lanes;
 mod scatter;
 mod share;
+mod share_channels;
 mod share_points;
+mod shares;
 mod sixteen;
 mod sources;
 mod squares;
@@ -40,17 +43,13 @@ mod windows;
 mod zeroed;
 
 use half::{bf16, f16};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, ShareRange, Tile, Work};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, Runs, ShareRange, Tile};
 use ubtile_tiling::{Dtype, Operator, Staging, Tensor};
 
-use self::handout::Handout;
-use self::share::{Share, one_run};
-use self::sources::Sources;
-use self::stored::Stored;
 use self::tile::OneTile;
 use crate::built::{BF16, F16, F32, F64};
 use crate::level::{Kernel, Level};
-use crate::parallel::{Front, Parallel, Rest, Serial};
+use crate::parallel::{Parallel, Rest, Serial};
 use crate::stage::{self, Regions};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -130,10 +129,10 @@ pub fn run(
 ) -> Result<(), RunError> {
     with_copies(plan, &Serial, inputs, outputs, workspace, |plan, inputs, outputs, aligned| {
         match plan.problem().dtype {
-            Dtype::F16 if F16 => whole::<f16>(plan, level, inputs, outputs, aligned),
-            Dtype::Bf16 if BF16 => whole::<bf16>(plan, level, inputs, outputs, aligned),
-            Dtype::F32 if F32 => whole::<f32>(plan, level, inputs, outputs, aligned),
-            Dtype::F64 if F64 => whole::<f64>(plan, level, inputs, outputs, aligned),
+            Dtype::F16 if F16 => shares::whole::<f16>(plan, level, inputs, outputs, aligned),
+            Dtype::Bf16 if BF16 => shares::whole::<bf16>(plan, level, inputs, outputs, aligned),
+            Dtype::F32 if F32 => shares::whole::<f32>(plan, level, inputs, outputs, aligned),
+            Dtype::F64 if F64 => shares::whole::<f64>(plan, level, inputs, outputs, aligned),
             // The contract has no other, and what is not built has been refused.
             _ => {}
         }
@@ -154,10 +153,10 @@ pub fn run_parallel(
 ) -> Result<(), RunError> {
     with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, outputs, aligned| {
         match plan.problem().dtype {
-            Dtype::F16 if F16 => typed::<f16>(plan, level, parallel, inputs, outputs, aligned),
-            Dtype::Bf16 if BF16 => typed::<bf16>(plan, level, parallel, inputs, outputs, aligned),
-            Dtype::F32 if F32 => typed::<f32>(plan, level, parallel, inputs, outputs, aligned),
-            Dtype::F64 if F64 => typed::<f64>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::F16 if F16 => shares::all::<f16>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::Bf16 if BF16 => shares::all::<bf16>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::F32 if F32 => shares::all::<f32>(plan, level, parallel, inputs, outputs, aligned),
+            Dtype::F64 if F64 => shares::all::<f64>(plan, level, parallel, inputs, outputs, aligned),
             // As above.
             _ => {}
         }
@@ -247,10 +246,10 @@ pub fn run_share(
         }
     }
     match p.dtype {
-        Dtype::F16 if F16 => one_share::<f16>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::Bf16 if BF16 => one_share::<bf16>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::F32 if F32 => one_share::<f32>(plan, level, (phase, share), inputs, outputs, memory),
-        Dtype::F64 if F64 => one_share::<f64>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F16 if F16 => shares::one::<f16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::Bf16 if BF16 => shares::one::<bf16>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F32 if F32 => shares::one::<f32>(plan, level, (phase, share), inputs, outputs, memory),
+        Dtype::F64 if F64 => shares::one::<f64>(plan, level, (phase, share), inputs, outputs, memory),
         _ => {}
     }
     Ok(())
@@ -310,106 +309,6 @@ fn check_built(plan: &Plan) -> Result<(), RunError> {
             Feature::ChannelsLast.need(operator)
         }
     }
-}
-
-fn sources<'a, T: Stored>(plan: &'a Plan, level: Level, inputs: &Inputs<'a>) -> Sources<'a, T> {
-    let (grad_output, input, grid) = (T::read(inputs.grad_output), T::read(inputs.input), T::read(inputs.grid));
-    Sources { plan, level, grad_output, input, grid }
-}
-
-/// All of it, without shares where a plan needs none.
-fn whole<T: Stored>(plan: &Plan, level: Level, inputs: Inputs<'_>, outputs: Outputs<'_>, workspace: &mut [u8]) {
-    let p = plan.problem();
-    let images = 0..p.n;
-    let work = match plan.route() {
-        Route::Zero => Work::Zero,
-        Route::Direct(_) => Work::Direct { images },
-        // Their only share writes all there is.
-        Route::PointLanes if plan.block_dim() == 1 => {
-            let points = if p.want_grid_grad { 0..plan.points() } else { 0..0 };
-            Work::PointLanes { images, channels: 0..p.c, points }
-        }
-        Route::Images if plan.block_dim() == 1 => Work::Images { images },
-        _ => return typed::<T>(plan, level, &Serial, inputs, outputs, workspace),
-    };
-    T::run(Share {
-        sources: sources::<T>(plan, level, &inputs),
-        work,
-        input_grad: one_run(T::write(outputs.input_grad)),
-        grid_grad: T::write(outputs.grid_grad),
-        first: [0; 2],
-        scratch: workspace.get_mut(..plan.scratch().bytes()).unwrap_or(&mut []),
-        write: &mut [],
-        read: &[],
-    });
-}
-
-fn typed<T: Stored>(
-    plan: &Plan,
-    level: Level,
-    parallel: &impl Parallel,
-    inputs: Inputs<'_>,
-    outputs: Outputs<'_>,
-    workspace: &mut [u8],
-) {
-    let sources = sources::<T>(plan, level, &inputs);
-    let (input_grad, grid_grad) = (T::write(outputs.input_grad), T::write(outputs.grid_grad));
-    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
-        // All of a kind lies in one region, and the regions in this order.
-        let (first, last) = (plan.share_workspace(phase, 0), plan.share_workspace(phase, shares.saturating_sub(1)));
-        let mut regions = Front::new(&mut *workspace);
-        let scratch = first.scratch.start..last.scratch.end;
-        let read = first.read.start..last.read.end;
-        let write = first.write.start..last.write.end;
-        let (scratch_start, read_start, write_start) = (scratch.start, read.start, write.start);
-        let mut scratch = Front::new(regions.take(scratch));
-        let read = &*regions.take(read);
-        let mut write = Front::new(regions.take(write));
-        let mut input_grad = Handout::new(&mut *input_grad, plan.pixels());
-        let mut grid_grad = Front::new(&mut *grid_grad);
-        let items = (0..shares).map(|share| {
-            let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
-            let within = |part: core::ops::Range<usize>, start: usize| {
-                part.start.wrapping_sub(start)..part.end.wrapping_sub(start)
-            };
-            Share {
-                sources,
-                work: plan.work(phase, share),
-                input_grad: input_grad.take(&range.input_grad),
-                grid_grad: grid_grad.take(range.grid_grad.clone()),
-                first: [range.input_grad.start(), range.grid_grad.start],
-                scratch: scratch.take(within(parts.scratch, scratch_start)),
-                write: write.take(within(parts.write, write_start)),
-                read: read.get(within(parts.read, read_start)).unwrap_or(&[]),
-            }
-        });
-        parallel.for_each(items, T::run);
-    }
-}
-
-fn one_share<T: Stored>(
-    plan: &Plan,
-    level: Level,
-    (phase, share): (usize, usize),
-    inputs: Inputs<'_>,
-    outputs: ShareOutputs<'_>,
-    memory: ShareMemory<'_>,
-) {
-    let ShareMemory { scratch, write, read } = memory;
-    let sources = sources::<T>(plan, level, &inputs);
-    let (range, parts) = (plan.share_range(phase, share), plan.share_workspace(phase, share));
-    let mut runs = outputs.input_grad.into_iter().map(T::write);
-    let share = Share {
-        sources,
-        work: plan.work(phase, share),
-        input_grad: core::array::from_fn(|_| runs.next().unwrap_or_default()),
-        grid_grad: T::write(outputs.grid_grad),
-        first: [range.input_grad.start(), range.grid_grad.start],
-        scratch: scratch.get_mut(..parts.scratch.len()).unwrap_or(&mut []),
-        write: write.get_mut(..parts.write.len()).unwrap_or(&mut []),
-        read: read.get(..parts.read.len()).unwrap_or(&[]),
-    };
-    T::run(share);
 }
 
 /// Runs a kernel. Not inlined, so that each kernel is compiled once for each level.

@@ -10,7 +10,8 @@ use core::ops::Range;
 use super::cells::{lanes, lanes_of, put};
 use super::coordinates::splat;
 use super::corner::Corner;
-use super::point_lanes::{CHANNELS, Kept, Packed};
+use super::planes::Packed;
+use super::point_lanes::{CHANNELS, Kept};
 use crate::level::Kernel;
 use crate::simd::{Isa, MOST_LANES, Real, Vector};
 

@@ -7,9 +7,10 @@
 use core::ops::Range;
 
 use super::beyond::{AreBeyond, Beyond};
-use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
+use super::cells::{Axes, lanes, lanes_of, put};
 use super::coordinates::{nearest_even, splat};
 use super::corner::number;
+use super::load::{load_channels, load_pairs};
 use super::planes::Planes;
 use super::zeroed::{Zeroed, zero};
 use crate::element::Element;

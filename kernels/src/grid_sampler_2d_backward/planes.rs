@@ -159,6 +159,29 @@ impl<T: Element> Planes<&mut [T]> {
     }
 }
 
+/// Planes without gaps between rows and columns. `D` is a slice of numbers, to read or to write.
+#[derive(Debug)]
+pub(crate) struct Packed<D> {
+    /// From the first plane on.
+    pub(crate) data: D,
+    /// From one plane to the next.
+    pub(crate) channel: usize,
+}
+
+impl<'a, A> Packed<&'a mut [A]> {
+    /// So many planes, each of so many pixels.
+    pub(super) fn split<const N: usize>(self, count: usize, pixels: usize) -> [&'a mut [A]; N] {
+        let mut rest = self.data;
+        let mut planes = [(); N].map(|()| &mut [][..]);
+        for plane in planes.iter_mut().take(count) {
+            let all = core::mem::take(&mut rest);
+            let (first, behind) = all.split_at_mut_checked(self.channel.min(all.len())).unwrap_or_default();
+            (*plane, rest) = (first.get_mut(..pixels).unwrap_or_default(), behind);
+        }
+        planes
+    }
+}
+
 /// Makes every NaN of `positions` of the first `channels` the canonical one.
 #[derive(Debug)]
 pub(crate) struct Canonical<'a, T> {

@@ -14,12 +14,13 @@ use core::ops::Range;
 
 use super::band::{self, Band};
 use super::beyond::AreBeyond;
-use super::cells::{Axes, lanes, lanes_of, load_channels, load_pairs, put};
+use super::cells::{Axes, lanes, lanes_of, put};
 use super::coordinates::splat;
 use super::corner::{Corner, Places, locate};
 use super::follow::{self, FRONT, Follow, LANES};
 use super::grid_grad::{GridGrad, put_pairs};
-use super::planes::Planes;
+use super::load::{load_channels, load_pairs};
+use super::planes::{Packed, Planes};
 use super::scatter::{Scatter, Steps};
 use super::squares;
 use super::zeroed::{Zeroed, zero};
@@ -63,29 +64,6 @@ pub(crate) struct PointLanes<'a, 'b, T: Element> {
     pub(crate) kept: Option<&'b mut Kept<T::Acc>>,
     /// Where points of a band are picked, if `rows` are not all.
     pub(crate) band: Option<&'b mut Band<T::Acc>>,
-}
-
-/// Planes without gaps between rows and columns. `D` is a slice of numbers, to read or to write.
-#[derive(Debug)]
-pub(crate) struct Packed<D> {
-    /// From the first plane on.
-    pub(crate) data: D,
-    /// From one plane to the next.
-    pub(crate) channel: usize,
-}
-
-impl<'a, A> Packed<&'a mut [A]> {
-    /// So many planes, each of so many pixels.
-    pub(super) fn split<const N: usize>(self, count: usize, pixels: usize) -> [&'a mut [A]; N] {
-        let mut rest = self.data;
-        let mut planes = [(); N].map(|()| &mut [][..]);
-        for plane in planes.iter_mut().take(count) {
-            let all = core::mem::take(&mut rest);
-            let (first, behind) = all.split_at_mut_checked(self.channel.min(all.len())).unwrap_or_default();
-            (*plane, rest) = (first.get_mut(..pixels).unwrap_or_default(), behind);
-        }
-        planes
-    }
 }
 
 /// What is kept of a run of points. What an earlier run left does not matter, so images share it: to make it takes as long as some

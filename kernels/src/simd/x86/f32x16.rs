@@ -4,7 +4,8 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::avx512::{Avx512, transpose};
-use crate::simd::{Mask, Vector, first_lanes, some_squares};
+use crate::simd::vector::some_squares;
+use crate::simd::{Mask, Vector, first_lanes};
 
 /// Sixteen f32. One in hand was made from an [`Avx512`].
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::{Avx2, all_apart, compressed, pick_words, read_each};
-use crate::simd::{Vector, apart, put, some_squares};
+use crate::simd::vector::some_squares;
+use crate::simd::{Vector, apart, put};
 
 /// Eight f32. One in hand was made from an [`Avx2`].
 #[derive(Clone, Copy, Debug)]

@@ -85,6 +85,7 @@ mod walk;
 
 use crate::product::Soc;
 
+pub(crate) use access::bytes_of_bits;
 pub use access::{Belongs, Space, Touch};
 pub use error::{At, Problem, ProgramError, rounding_name};
 pub use expr::{Expr, Reg};

@@ -92,7 +92,12 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
     wrong("[cores]\nai = 2.5", "mine.toml:2: cores.ai: expected a whole number from 1, found 2.5");
     wrong("[rates]\nddr_read = 0", "mine.toml:2: rates.ddr_read: expected a number above 0, found 0");
     wrong("[rates]\nddr_read = inf", "mine.toml:2: rates.ddr_read: expected a number above 0, found inf");
-    wrong("[dma]\nissue_cycles = nan", "mine.toml:2: dma.issue_cycles: expected a number from 0, found nan");
+    wrong("[dma]\nissue_cycles = nan", "mine.toml:2: dma.issue_cycles: expected a number from 0 to 1000000, found nan");
+    wrong(
+        "[dma]\nissue_cycles = 1e7",
+        "mine.toml:2: dma.issue_cycles: expected a number from 0 to 1000000, found 10000000.0",
+    );
+    wrong("[sync]\nevent_ids = 17", "mine.toml:2: sync.event_ids: expected at most 16, found 17");
     wrong("[dma]\nlatency_jitter = 1.5", "mine.toml:2: dma.latency_jitter: expected a share from 0 to 1, found 1.5");
     wrong("[memory]\nl2_line_bytes = 31", "mine.toml:2: memory.l2_line_bytes: expected at least 32 bytes, found 31");
     wrong("[sync]\nqueue_depth = 65537", "mine.toml:2: sync.queue_depth: expected 1 to 65536, found 65537");

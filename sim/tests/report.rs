@@ -86,12 +86,15 @@ fn table(tables: &Profiler<'_>, name: &str) -> (Vec<String>, Vec<BTreeMap<String
 }
 
 fn with_tables(soc: &Soc, name: &str, check: impl FnOnce(&Profiler<'_>, &Profile)) {
-    let program = example(name, soc);
+    with_tables_of(soc, &example(name, soc), check);
+}
+
+fn with_tables_of(soc: &Soc, program: &Program, check: impl FnOnce(&Profiler<'_>, &Profile)) {
     let mut gathered = Gathered::new(program.source().cores);
-    let run = profile(&program, soc, &Options::default(), &mut |event| gathered.add(event)).unwrap();
+    let run = profile(program, soc, &Options::default(), &mut |event| gathered.add(event)).unwrap();
     let described = Described { name: "add", rated_mhz: Some(1) };
     let lanes = Lanes::of(soc);
-    check(&Profiler { program: &program, lanes, profile: &run, gathered: &gathered, described }, &run);
+    check(&Profiler { program, lanes, profile: &run, gathered: &gathered, described }, &run);
 }
 
 const BASIC: &str = "Op Name,Op Type,Task Duration(us),Block Dim,Mix Block Dim,Device ID,PID,Current Freq,Rated Freq";
@@ -189,6 +192,25 @@ fn tables_say_what_the_report_says() {
             }
         });
     }
+}
+
+/// What the scalar unit reads and writes in global memory, no copy brings to the UB or from it.
+#[test]
+fn accesses_of_the_scalar_unit_are_no_copies() {
+    let soc = soc("Ascend910B1");
+    let text = "cores 1\ntensor x: f32[1024] in\ntensor z: f32[1024] out\nub b: 32\nload b[0], x[0] bytes 32\n\
+                set_flag mte2 mte3 0\nwait_flag mte2 mte3 0\nstore z[0], b[0] bytes 32\nfor i in 0..1000 {\n\
+                let v = read.f32 x[4*i] assume 0..10\nwrite.f32 z[4*i], v\n}\n";
+    let program = text::parse(text, &soc).unwrap().0;
+    with_tables_of(&soc, &program, |tables, run| {
+        let number = |name: &str, column: &str| table(tables, name).1[0][column].parse::<f64>().unwrap();
+        near(1024.0 * number("Memory", "GM_to_UB_datas(KB)"), 32.0, "loaded");
+        near(1024.0 * number("Memory", "UB_to_GM_datas(KB)"), 32.0, "stored");
+        assert!(number("PipeUtilization", "aiv_mte3_active_bw(GB/s)") < 1.0);
+        assert_eq!((run.timing.gm_read_bytes, run.timing.gm_write_bytes), (4032, 4032));
+        let copies = |bound: &str| run.timing.roofline.limits.iter().find(|limit| limit.by.name() == bound).unwrap().us;
+        assert!(copies("mte2") < 0.001 && copies("mte3") < 0.001, "{:?}", run.timing.roofline);
+    });
 }
 
 /// A product, and the prefix of its columns.

@@ -271,3 +271,10 @@ fn findings_say_where() {
     // 8 cores, 4 tiles.
     assert_eq!(store.count, 32);
 }
+
+/// Bits behind the last active lane need not be there.
+#[test]
+fn bits_are_read_as_far_as_lanes_are_active() {
+    let head = "cores 1\nub a: 256\nub m: 32\nub d: 256\ndup.f32 a[0], 1.0\nbarrier v\ncmps.ge.f32 m[0], a[0], 0.0 count 10\nbarrier v\n";
+    boundary(|n| format!("{head}gather_bits.f32 d[0], a[0], m[0] count {n}\n"), 17, Kind::Uninitialised);
+}

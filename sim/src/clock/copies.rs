@@ -21,11 +21,13 @@ impl Core<'_> {
         let before = memory.traffic;
         let begun = memory.begin(begin, self.walker.core(), transfer, alone, extra);
         shared.recorder.begun(self.walker.core(), at, Accesses::between(&before, &memory.traffic));
+        // Not when it took the pipe: whoever waits for its place goes on now, not in what is past for the other cores.
+        self.pipes[at].leave(begin);
         match begun {
             Begun::Ends(ends) => self.end(at, start, ends, shared),
             Begun::Shares(ends) => {
                 self.pipes[at].head = Head::Shares { start, ends };
-                Ok(())
+                self.run(shared)
             }
         }
     }
@@ -50,7 +52,6 @@ impl Core<'_> {
         let pipe = &mut self.pipes[at];
         pipe.head = Head::Waits;
         pipe.transfers.pop_front();
-        pipe.leave(start);
         pipe.free = start + issue;
         pipe.moved = ends;
         pipe.done = pipe.done.max(ends + latency);

@@ -241,7 +241,7 @@ impl<'p> Core<'p> {
                 if at == V {
                     pipe.free = start + costs.flag;
                 }
-                pipe.leave(start);
+                pipe.leave(start.max(pipe.moved));
                 *set = true;
                 self.flags.set(flag, when, node);
                 return Ok(true);
@@ -252,7 +252,7 @@ impl<'p> Core<'p> {
                 pipe.counts.waited += when.saturating_sub(start);
                 start = start.max(when);
                 pipe.free = start + costs.flag;
-                pipe.leave(start);
+                pipe.leave(start.max(pipe.moved));
                 self.clear(flag, start)?;
                 return Ok(true);
             }
@@ -268,7 +268,8 @@ impl<'p> Core<'p> {
                 return Ok(false);
             }
         }
-        pipe.leave(start);
+        // What stands behind a copy is known when its transfer is over, and makes room no earlier.
+        pipe.leave(start.max(pipe.moved));
         Ok(true)
     }
 

@@ -14,6 +14,9 @@ pub(super) struct Traffic {
     /// Bytes that the cores asked to read and to write.
     pub(super) read: u64,
     pub(super) written: u64,
+    /// Bytes of these that scalar units read and wrote.
+    pub(super) scalar_read: u64,
+    pub(super) scalar_written: u64,
     /// Bytes of the requests that this took.
     pub(super) requested: u64,
     /// Bytes through L2, atomic additions counted as often as they pass it.
@@ -292,8 +295,9 @@ impl Memory {
 
     /// An access of a scalar unit's cache. L2 sees it; its few bytes do not slow others down.
     pub(super) fn cache_line(&mut self, tensor: usize, offset: u64, bytes: u64, write: bool) {
-        let base = self.tensors.get(tensor).map_or(0, |(first, _)| *first);
-        let (first, end) = self.lines(base + offset, base + offset + bytes);
+        let (base, end) = self.tensors.get(tensor).copied().unwrap_or_default();
+        // Of a line that is longer than what is left of the tensor, nothing else is fetched.
+        let (first, end) = self.lines(base + offset, end.min(base + offset + bytes));
         if let Some(l2) = &mut self.l2 {
             let Found { hits, misses, evicted } = l2.access(first, end, write, true);
             self.owed += evicted;

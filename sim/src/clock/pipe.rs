@@ -121,7 +121,12 @@ impl Pipe {
     /// Whether it has done all that it got.
     #[inline]
     pub(super) const fn is_idle(&self) -> bool {
-        self.queue.count == 0
+        self.queue.count == 0 && !self.is_moving()
+    }
+
+    /// Whether a copy that has left the queue is in main memory.
+    const fn is_moving(&self) -> bool {
+        matches!(self.head, Head::Shares { .. })
     }
 
     /// Puts an entry where there is room.
@@ -133,10 +138,11 @@ impl Pipe {
         *count += 1;
     }
 
-    /// The entry that comes next.
+    /// The entry that comes next; none while a copy is in main memory, as nobody knows when it is over.
     #[inline]
     pub(super) fn first(&self) -> Option<&Queued> {
-        if self.is_idle() { None } else { self.queue.places.get(self.queue.first).map(|place| &place.entry) }
+        let Queue { places, first, count, .. } = &self.queue;
+        if *count == 0 || self.is_moving() { None } else { places.get(*first).map(|place| &place.entry) }
     }
 
     /// It leaves the queue.

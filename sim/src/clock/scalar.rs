@@ -81,7 +81,7 @@ impl Core<'_> {
         let action = self.walker.evaluate(instruction)?;
         self.walker.program().check_action(&action)?;
         let vectors = &mut shared.costs.vectors;
-        let timed = vectors.timed(node, &action);
+        let timed = vectors.timed(self.walker.program(), node, &action);
         vectors.recall.put(node, self.walker.registers(), timed);
         Ok(vector(&mut self.pipes[V], node, &timed, shared.costs))
     }
@@ -132,7 +132,7 @@ impl Core<'_> {
         let costs = &mut *shared.costs;
         let (pipe, work, cost) = match action {
             Action::Vector(_) | Action::Move(_) | Action::Transpose(_) => {
-                let timed = costs.vectors.timed(node, action);
+                let timed = costs.vectors.timed(self.walker.program(), node, action);
                 return Ok(Taken::Order(vector(&mut self.pipes[V], node, &timed, costs)));
             }
             Action::SetFlag(flag) if flag.from == Name::S => {
@@ -205,8 +205,10 @@ impl Core<'_> {
         self.spend(costs.ub_access);
         let PlaceAt::Global(at) = at else { return };
         let bytes = u64::from(size_of(element));
-        let Traffic { read, written, .. } = &mut memory.traffic;
-        *(if write { written } else { read }) += bytes;
+        let Traffic { read, written, scalar_read, scalar_written, .. } = &mut memory.traffic;
+        let (all, own) = if write { (written, scalar_written) } else { (read, scalar_read) };
+        *all += bytes;
+        *own += bytes;
         if let Some(line) = self.cache.miss(at, costs) {
             memory.cache_line(at.tensor.0.into(), line, costs.cache_line_bytes, write);
             let latency = costs.load_latency;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::product::{Element, InstructionCost, Soc, Unknown, VectorOp as Key};
 use crate::program::{
-    Action, BLOCK, BinaryOp, Instruction, MoveStep, Node, NodeId, OperandAt, Program, REPEAT, ReduceOp, ScalarOp,
-    TransposeStep, UnaryOp, VectorOp, VectorStep, size_of, visit,
+    Access, Action, BLOCK, BinaryOp, Instruction, Layout, LocalAt, MoveStep, Node, NodeId, OperandAt, Part, Program,
+    REPEAT, ReduceOp, ScalarOp, TransposeStep, UnaryOp, VectorOp, VectorStep, size_of, visit,
 };
 
 use super::banks::{Banks, Memo};
@@ -106,16 +106,16 @@ impl Vectors {
     }
 
     /// An instruction of the vector pipe. Others do nothing to it.
-    pub(super) fn timed(&mut self, node: NodeId, action: &Action) -> Timed {
+    pub(super) fn timed(&mut self, program: &Program, node: NodeId, action: &Action) -> Timed {
         match action {
-            Action::Vector(step) => self.vector(node, step),
+            Action::Vector(step) => self.vector(program, node, step),
             Action::Move(step) => self.copy(node, step).into(),
             Action::Transpose(step) => self.transpose(node, step).into(),
             _ => Busy { total: 0, repeats: 0, conflicts: 0 }.into(),
         }
     }
 
-    fn vector(&mut self, node: NodeId, step: &VectorStep) -> Timed {
+    fn vector(&mut self, program: &Program, node: NodeId, step: &VectorStep) -> Timed {
         let Cost { overhead, repeat } = self.cost(node);
         let plain = repeat * u64::from(step.repeats);
         let repeats = match (&self.banks, self.memos.get_mut(node.0 as usize)) {
@@ -124,12 +124,21 @@ impl Vectors {
         };
         let counter = if step.counter { self.counter_mode } else { 0 };
         let busy = Busy { total: overhead + counter + repeats, repeats, conflicts: repeats - plain };
-        let [target, sources @ ..] = &step.operands;
-        let mut reads = [Span::default(); 3];
-        for (read, source) in reads.iter_mut().zip(sources.iter().take(step.op.parts().len().saturating_sub(1))) {
-            *read = Span::of(step.repeats, source);
+        let parts = step.op.parts();
+        let (mut writes, mut reads) = (Span::default(), [Span::default(); 3]);
+        let mut read = reads.iter_mut();
+        for (part, operand) in parts.iter().zip(&step.operands) {
+            let span = Span::of(program, step, part, operand);
+            if part.access != Access::Read {
+                writes = span;
+            }
+            if part.access != Access::Write
+                && let Some(read) = read.next()
+            {
+                *read = span;
+            }
         }
-        Timed { busy, writes: Span::of(step.repeats, target), reads }
+        Timed { busy, writes, reads }
     }
 
     fn copy(&self, node: NodeId, step: &MoveStep) -> Busy {
@@ -256,12 +265,24 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Lanes at an operand's strides.
-    fn of(repeats: u32, operand: &OperandAt) -> Self {
+    /// All lanes of all repeats, whichever are active; of a table all that there is.
+    fn of(program: &Program, step: &VectorStep, part: &Part, operand: &OperandAt) -> Self {
+        let (lanes, LocalAt { buffer, slot, address }) = (step.op.lanes(), operand.at);
+        let Some(before) = step.repeats.checked_sub(1) else { return Self { start: address, end: address } };
+        let behind = |pitch: u32, last: u32| before.saturating_mul(pitch).saturating_add(last);
         let (block, repeat) = (u32::from(operand.block_stride), u32::from(operand.repeat_stride));
-        let blocks = if repeats == 0 { 0 } else { (repeats - 1).saturating_mul(repeat).saturating_add(7 * block + 1) };
-        let start = operand.at.address;
-        Self { start, end: start.saturating_add(blocks.saturating_mul(BLOCK)) }
+        let bytes = match part.layout {
+            Layout::Lanes => {
+                let blocks = (lanes * part.size).div_ceil(BLOCK);
+                behind(repeat * BLOCK, (blocks.saturating_sub(1) * block + 1) * BLOCK)
+            }
+            Layout::PerRepeat { bytes, unit } => behind(repeat * unit, bytes),
+            Layout::Bits => behind(repeat * BLOCK, lanes / 8),
+            Layout::Packed { bytes } => behind(bytes, bytes),
+            Layout::Kept => behind(lanes * part.size, lanes * part.size),
+            Layout::Table => program.slot(buffer, slot).end.saturating_sub(address),
+        };
+        Self { start: address, end: address.saturating_add(bytes) }
     }
 
     /// Whether it shares a byte with another one.

@@ -1,5 +1,7 @@
 //! From one type of lanes to another.
 
+use std::cmp::Ordering;
+
 use half::{bf16, f16};
 
 use super::float;
@@ -128,31 +130,37 @@ fn odd_f64(value: i64) -> f64 {
 
 /// The bits of a neighbour of the value in a narrower type.
 fn narrow(value: f64, to: Element, rounding: Rounding) -> u64 {
-    let nearest = |value: f64| -> u64 {
-        match to {
-            Element::F16 => f16::from_f64(value).to_bits().into(),
-            Element::Bf16 => bf16::from_f64(value).to_bits().into(),
-            #[expect(clippy::cast_possible_truncation, reason = "to nearest even, as documented")]
-            _ => (value as f32).to_bits().into(),
-        }
+    #[expect(clippy::cast_possible_truncation, reason = "one of the two neighbours is all that is asked for")]
+    let single = value as f32;
+    // Rounded twice, it may be the farther one.
+    let found: u64 = match to {
+        Element::F16 => f16::from_f32(single).to_bits().into(),
+        Element::Bf16 => bf16::from_f32(single).to_bits().into(),
+        _ => single.to_bits().into(),
     };
     let exact = |bits: u64| f64::from(float::scalar(to, bits));
-    let near = nearest(value);
-    let found = exact(near);
-    if value.is_nan() || found == value {
-        return near;
+    if value.is_nan() || exact(found) == value {
+        return found;
     }
     // Magnitudes of neighbours are neighbouring numbers in all these types, infinity behind the largest.
-    let (below, above) = if found.abs() > value.abs() { (near - 1, near) } else { (near, near + 1) };
-    let tie = exact(above).is_finite() && value.abs() - exact(below).abs() == exact(above).abs() - value.abs();
+    let is_above = exact(found).abs() > value.abs();
+    let (below, above) = if is_above { (found - 1, found) } else { (found, found + 1) };
+    let (size, least) = (value.abs(), exact(below).abs());
+    // Behind the largest number the next one would be as far as the one before.
+    let most = if exact(above).is_finite() { exact(above).abs() } else { 2.0 * least - exact(below - 1).abs() };
+    let order = (size - least).total_cmp(&(most - size));
     let negative = value < 0.0;
     match rounding {
-        Rounding::Plain | Rounding::Even => near,
+        Rounding::Plain | Rounding::Even => match order {
+            Ordering::Less => below,
+            Ordering::Equal => below + (below & 1),
+            Ordering::Greater => above,
+        },
         Rounding::Away => {
-            if tie {
-                above
+            if order == Ordering::Less {
+                below
             } else {
-                near
+                above
             }
         }
         Rounding::Zero => below,
@@ -209,6 +217,38 @@ mod tests {
                 assert_eq!(got, bits, "{value} {rounding:?}: {got:#x}");
             }
         }
+    }
+
+    /// Each bf16 with another number of bits behind it: what is lost decides, down to the last bit of an f32.
+    #[test]
+    fn every_rounding_of_bf16_looks_at_all_bits() {
+        use Rounding::{Away, Ceil, Even, Floor, Odd, Zero};
+        const TIE: u32 = 0x8000;
+        for (upper, lower) in [0u32, 1, 0x3f80, 0x3f81, 0x7f7f, 0x007f, 0x4000]
+            .into_iter()
+            .flat_map(|upper| [1, TIE - 1, TIE, TIE + 1, TIE + 2, 0xffff].map(|lower| (upper, lower)))
+        {
+            let even = upper + u32::from(lower > TIE || lower == TIE && upper & 1 == 1);
+            let away = upper + u32::from(lower >= TIE);
+            let expected =
+                [(Even, even), (Away, away), (Zero, upper), (Floor, upper), (Ceil, upper + 1), (Odd, upper | 1)];
+            for (rounding, bits) in expected {
+                let got = one(Element::Bf16, Element::F32, rounding, u64::from(upper << 16 | lower));
+                assert_eq!(got, u64::from(bits), "{upper:#x} {lower:#x} {rounding:?}: {got:#x}");
+            }
+        }
+    }
+
+    /// What f32 rounds to a tie of the narrower type is none.
+    #[test]
+    fn whole_numbers_are_rounded_once() {
+        // Between two bf16, 2^30 and 2^30 + 2^23, and a bit more, which no f32 has.
+        let more = (1i64 << 30) + (1 << 22) + 1;
+        let got = one(Element::F32, Element::I64, Rounding::Even, more as u64);
+        assert_eq!(f32::from_bits(got as u32), (more - 1) as f32);
+        assert_eq!(narrow(more as f64, Element::Bf16, Rounding::Even), 0x4e81);
+        assert_eq!(narrow((more - 1) as f64, Element::Bf16, Rounding::Even), 0x4e80);
+        assert_eq!(narrow((more - 2) as f64, Element::Bf16, Rounding::Away), 0x4e80);
     }
 
     #[test]

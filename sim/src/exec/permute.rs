@@ -1,7 +1,7 @@
 //! Instructions that put elements elsewhere: gather, scatter, gather by pattern, broadcast, transpose.
 
 use super::lanes::{self, Row};
-use crate::program::{BLOCK, FaultKind, LocalAt, Program, TransposeStep, VectorOp, VectorStep, size_of};
+use crate::program::{BLOCK, FaultKind, LocalAt, Program, TransposeStep, VectorOp, VectorStep, bytes_of_bits, size_of};
 
 const STEP: usize = BLOCK as usize;
 
@@ -18,14 +18,7 @@ pub(super) fn keep(step: &VectorStep, local: &mut [u8]) {
                 let (of, at) = pattern.one_of();
                 (0..128).filter(|lane| lane % of == at).fold(0, |bits, lane| bits | 1 << lane)
             }
-            _ => {
-                let bits = &step.operands[2];
-                let start = bits.at.address as usize + repeat as usize * usize::from(bits.repeat_stride) * STEP;
-                let count = step.op.lanes() as usize / 8;
-                let mut bytes = [0; 16];
-                bytes[..count].copy_from_slice(&local[start..start + count]);
-                u128::from_le_bytes(bytes)
-            }
+            _ => bits_of(step, repeat, local),
         };
         let mut kept = bits & step.active(repeat);
         while kept != 0 {
@@ -39,16 +32,21 @@ pub(super) fn keep(step: &VectorStep, local: &mut [u8]) {
 
 /// Whether [`keep`] stays in its target: how many elements it keeps depends on bits in memory.
 pub(super) fn check_kept(program: &Program, step: &VectorStep, local: &[u8]) -> Result<(), FaultKind> {
-    let mut kept = 0;
+    let mut kept = 0u32;
     for repeat in 0..step.repeats {
-        let bits = &step.operands[2];
-        let start = bits.at.address as usize + repeat as usize * usize::from(bits.repeat_stride) * STEP;
-        let count = step.op.lanes() as usize / 8;
-        let mut bytes = [0; 16];
-        bytes[..count].copy_from_slice(&local[start..start + count]);
-        kept += (u128::from_le_bytes(bytes) & step.active(repeat)).count_ones();
+        kept = kept.saturating_add((bits_of(step, repeat, local) & step.active(repeat)).count_ones());
     }
-    in_slot(program, step.operands[0].at, 0, kept * step.op.parts()[0].size)
+    in_slot(program, step.operands[0].at, 0, kept.saturating_mul(step.op.parts()[0].size))
+}
+
+/// The bits that say which elements of a repeat are kept, those of active lanes at least.
+fn bits_of(step: &VectorStep, repeat: u32, local: &[u8]) -> u128 {
+    let bits = &step.operands[2];
+    let start = bits.at.address as usize + repeat as usize * usize::from(bits.repeat_stride) * STEP;
+    let count = bytes_of_bits(step.active(repeat)) as usize;
+    let mut bytes = [0; 16];
+    bytes[..count].copy_from_slice(&local[start..start + count]);
+    u128::from_le_bytes(bytes)
 }
 
 /// Each of eight elements fills a block.

@@ -21,9 +21,11 @@ pub(super) fn reduce(step: &VectorStep, local: &mut [u8]) {
             _ => (ReduceOp::Sum, 2),
         };
         let active = step.active(repeat);
-        for (lane, value) in wide[..lanes].iter_mut().enumerate() {
-            if active >> lane & 1 == 0 {
-                *value = neutral(op);
+        for (number, values) in wide[..lanes].chunks_exact_mut(group).enumerate() {
+            let active = active >> (number * group);
+            let none = (0..group).all(|lane| active >> lane & 1 == 0);
+            for (lane, value) in values.iter_mut().enumerate().filter(|(lane, _)| active >> lane & 1 == 0) {
+                *value = if none && lane == 0 { of_nothing(op) } else { neutral(op) };
             }
         }
         let count = lanes / group;
@@ -40,8 +42,16 @@ pub(super) fn reduce(step: &VectorStep, local: &mut [u8]) {
     }
 }
 
-/// What does not change a result, not even the sign of a zero.
+/// What does not change a result, not even the sign of a zero, or a NaN: of that and a number the number is taken.
 const fn neutral(op: ReduceOp) -> f32 {
+    match op {
+        ReduceOp::Sum => -0.0,
+        ReduceOp::Max | ReduceOp::Min => f32::NAN,
+    }
+}
+
+/// The result without any lane.
+const fn of_nothing(op: ReduceOp) -> f32 {
     match op {
         ReduceOp::Sum => -0.0,
         ReduceOp::Max => f32::NEG_INFINITY,

@@ -82,12 +82,12 @@ impl Kind for Rate {
     }
 }
 
-/// A duration or another number that can be 0.
+/// A duration or another number that can be 0. Millions of cycles or microseconds are no product's, and sums of them would not fit.
 impl Kind for f64 {
-    const EXPECTED: &'static str = "a number from 0";
+    const EXPECTED: &'static str = "a number from 0 to 1000000";
 
     fn read(value: &Value) -> Option<Self> {
-        number(value).filter(|number| *number >= 0.0 && number.is_finite())
+        number(value).filter(|number| (0.0..=1e6).contains(number))
     }
 
     fn value(&self) -> Value {

@@ -198,7 +198,7 @@ impl Sync {
         let mut table = reader.table("sync");
         let sync = Self {
             queue_depth: table.fact_where("queue_depth", "1 to 65536", |depth: &NonZeroU32| depth.get() <= 1 << 16)?,
-            event_ids: table.fact("event_ids")?,
+            event_ids: table.fact_where("event_ids", "at most 16", |ids: &NonZeroU32| ids.get() <= 16)?,
             event_ids_reserved: table.fact("event_ids_reserved")?,
             flag_cycles: table.fact("flag_cycles")?,
             sync_all_soft: table.fact("sync_all_soft")?,

@@ -178,23 +178,35 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
             let pitch = u64::from(operand.repeat_stride) * u64::from(unit);
             touch(Touch { bytes, rows: repeats, pitch, ..base });
         }
+        Layout::Bits => {
+            let pitch = u64::from(operand.repeat_stride) * u64::from(BLOCK);
+            touch(Touch { bytes: bytes_of_bits(vector.mask), rows: repeats - 1, pitch, ..base });
+            let start = base.start + u64::from(repeats - 1) * pitch;
+            touch(Touch { start, bytes: bytes_of_bits(vector.last), rows: 1, ..base });
+        }
+        // More than 4 GiB are outside as well.
         Layout::Packed { bytes } => {
             let lanes = vector.op.lanes();
             let last = (bytes * (128 - vector.last.leading_zeros()).min(lanes)).div_ceil(lanes);
-            touch(Touch { bytes: bytes * (repeats - 1) + last, rows: 1, ..base });
+            touch(Touch { bytes: bytes.saturating_mul(repeats - 1).saturating_add(last), rows: 1, ..base });
         }
         Layout::Kept => match vector.op {
             VectorOp::GatherMask(_, pattern) => {
                 let (of, at) = pattern.one_of();
                 let (of, at) = (of as u32, at as u32);
                 let kept = |mask: u128| ((128 - mask.leading_zeros()) + of - 1 - at) / of;
-                let elements = kept(vector.mask) * (repeats - 1) + kept(vector.last);
-                touch(Touch { bytes: elements * part.size, rows: 1, ..base });
+                let elements = kept(vector.mask).saturating_mul(repeats - 1).saturating_add(kept(vector.last));
+                touch(Touch { bytes: elements.saturating_mul(part.size), rows: 1, ..base });
             }
             _ => touch(Touch { by_data: true, ..base }),
         },
         Layout::Table => touch(Touch { by_data: true, ..base }),
     }
+}
+
+/// Bytes that have a bit for each lane up to the last active one.
+pub(crate) const fn bytes_of_bits(active: u128) -> u32 {
+    (128 - active.leading_zeros()).div_ceil(8)
 }
 
 /// Calls `run` with the first lane and the length of each run of active lanes that no border of a block cuts.

@@ -28,6 +28,8 @@ pub enum Layout {
         /// What a repeat stride of 1 is.
         unit: u32,
     },
+    /// A bit for each lane up to the last active one of each repeat, at multiples of the repeat stride of blocks.
+    Bits,
     /// `bytes` for each whole repeat, the repeats without gaps. Of lanes in front of the last active one, where not all are.
     Packed {
         /// Bytes of a repeat.
@@ -66,7 +68,7 @@ impl Part {
     /// Whether its repeats can be apart.
     #[must_use]
     pub const fn repeat_stride(&self) -> bool {
-        matches!(self.layout, Layout::Lanes | Layout::PerRepeat { .. })
+        matches!(self.layout, Layout::Lanes | Layout::PerRepeat { .. } | Layout::Bits)
     }
 
     /// The block and the repeat stride when the text says nothing: no gaps.
@@ -130,10 +132,7 @@ impl VectorOp {
             Self::ReduceBlock(..) => Parts::new(&[per_repeat(8 * size, 8 * size), read]),
             Self::ReducePair(_) => Parts::new(&[per_repeat(REPEAT / 2, BLOCK), read]),
             Self::GatherMask(..) => Parts::new(&[kept, read]),
-            Self::GatherBits(_) => {
-                let layout = Layout::PerRepeat { bytes: self.lanes() / 8, unit: BLOCK };
-                Parts::new(&[kept, read, Part::with(Read, 1, layout, BLOCK)])
-            }
+            Self::GatherBits(_) => Parts::new(&[kept, read, Part::with(Read, 1, Layout::Bits, BLOCK)]),
             Self::Broadcast(_) => {
                 Parts::new(&[write, Part::with(Read, size, Layout::Packed { bytes: 8 * size }, BLOCK)])
             }

@@ -94,11 +94,11 @@ impl Counted {
             }
             Action::Read(read) => match read.from {
                 PlaceAt::Local(_) => self.scalar_read += u64::from(size_of(read.element)),
-                PlaceAt::Global(_) => add(&mut self.reads, &event.accesses),
+                PlaceAt::Global(_) => add(&mut self.reads, &without_copies(&event.accesses)),
             },
             Action::Write(write) => match write.to {
                 PlaceAt::Local(_) => self.scalar_written += u64::from(size_of(write.element)),
-                PlaceAt::Global(_) => add(&mut self.writes, &event.accesses),
+                PlaceAt::Global(_) => add(&mut self.writes, &without_copies(&event.accesses)),
             },
             _ => {}
         }
@@ -149,6 +149,7 @@ impl Counted {
                 // As many elements as lanes: of what is kept, that is the most there can be.
                 Layout::Lanes | Layout::Table | Layout::Kept => lanes * u64::from(part.size),
                 Layout::PerRepeat { bytes, .. } | Layout::Packed { bytes } => repeats * u64::from(bytes),
+                Layout::Bits => repeats * u64::from(vector.op.lanes() / 8),
             };
             if part.access != Access::Write {
                 self.vector_read += bytes;
@@ -158,6 +159,11 @@ impl Counted {
             }
         }
     }
+}
+
+/// What an access of the scalar unit did to L2 and main memory: it copies nothing to or from the UB.
+const fn without_copies(accesses: &Accesses) -> Accesses {
+    Accesses { read: 0, written: 0, ..*accesses }
 }
 
 fn add(to: &mut Accesses, more: &Accesses) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::shadow::{index, masks};
-use crate::program::{BLOCK, Program, VectorOp, VectorStep, size_of};
+use crate::program::{BLOCK, LocalAt, Program, VectorOp, VectorStep, size_of};
 
 /// Bytes of the UB, by the blocks they are in.
 #[derive(Default)]
@@ -56,8 +56,10 @@ pub(super) fn pieces(program: &Program, step: &VectorStep, local: &[u8], to: &mu
                 let mask = lanes.rev().fold(0, |mask, byte| mask << 8 | u128::from(*byte));
                 (mask & step.active(repeat)).count_ones()
             });
-            let (start, bytes) = (u64::from(step.operands[0].at.address), u64::from(kept.sum::<u32>() * size));
-            to.add(start..start + bytes);
+            let kept: u64 = kept.map(u64::from).sum();
+            let LocalAt { buffer, slot, address } = step.operands[0].at;
+            let end = u64::from(address) + kept * u64::from(size);
+            to.add(address.into()..end.min(program.slot(buffer, slot).end.into()));
         }
         _ => {}
     }

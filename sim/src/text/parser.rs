@@ -30,6 +30,7 @@ pub(super) fn parse(tokens: Vec<(Token, Position)>) -> Read<(Source, Positions)>
         source: Source::new(0),
         positions: Positions::default(),
         names: HashMap::from([("core".into(), Meaning::Register(Reg::CORE))]),
+        depth: 0,
     };
     parser.positions.registers.push(Position { line: 1, column: 1 });
     parser.program()?;
@@ -42,7 +43,12 @@ struct Parser {
     source: Source,
     positions: Positions,
     names: HashMap<String, Meaning>,
+    /// Blocks, brackets and signs around what is read.
+    depth: usize,
 }
+
+/// Most of them, so that neither a stack nor a reader is at a loss.
+const DEEPEST: usize = 128;
 
 impl Parser {
     fn program(&mut self) -> Read<()> {
@@ -109,6 +115,17 @@ impl Parser {
         self.error(format!("expected {what}, found {}", self.peek().describe()))
     }
 
+    /// Reads what may have more of its kind in it.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        if self.depth == DEEPEST {
+            return self.error(format!("nested more than {DEEPEST} times"));
+        }
+        self.depth += 1;
+        let inner = read(self);
+        self.depth -= 1;
+        inner
+    }
+
     fn is_sign(&self, sign: &str) -> bool {
         matches!(self.peek(), Token::Sign(found) if *found == sign)
     }
@@ -161,6 +178,10 @@ impl Parser {
     }
 
     fn block(&mut self) -> Read<Vec<Node>> {
+        self.nested(Self::body)
+    }
+
+    fn body(&mut self) -> Read<Vec<Node>> {
         self.expect("{")?;
         self.end_of_line()?;
         let mut body = Vec::new();

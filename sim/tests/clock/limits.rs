@@ -37,6 +37,59 @@ fn a_full_queue_holds_the_scalar_unit() {
     }
 }
 
+/// A store behind loads that fill their queue shares L2 with the load that makes room, not with all that come later.
+#[test]
+fn what_a_full_queue_of_copies_held_begins_when_there_is_room() {
+    let soc = with(&plain(), &[("memory.l2_gbps", "64")]);
+    for (loads, flags) in [(1, ""), (16, ""), (17, ""), (40, ""), (40, "set_flag mte2 s 0\nwait_flag mte2 s 0\n")] {
+        let load = format!("load a[0], x[0] bytes 32768\n{flags}");
+        let timing = time(
+            &format!(
+                "cores 1\ntensor x: f32[8192] in\ntensor z: f32[8192] out\nub a: 32768\nub b: 32768\n{}\
+                 store z[0], b[0] bytes 32768\n",
+                load.repeat(loads)
+            ),
+            &soc,
+        );
+        // Issue, the load before, its own bytes and latency; the load has begun as long before as it takes to issue the store.
+        let alone = 20 + 512 + 100;
+        let wait = if flags.is_empty() { 512 - if loads > 16 { 20 } else { 0 } } else { 0 };
+        assert!((timing.pipes.mte3.busy_cycles - f64::from(alone + wait)).abs() < 1e-9, "{loads}: {:?}", timing.pipes);
+    }
+}
+
+/// What the one before writes, to the byte, and whatever is read: targets that are added to, tables, offsets.
+#[test]
+fn an_instruction_waits_for_what_it_reads_and_for_nothing_else() {
+    for (first, second, waits) in [
+        ("abs.f32 a[0], b[0]", "abs.f32 c[0], a[0]", true),
+        ("abs.f32 a[0], b[0]", "abs.f32 c[0], a[256]", false),
+        ("axpy.f32 a[0], b[0], 2.0", "axpy.f32 a[0], b[0], 2.0", true),
+        ("mul_add_dst.f32 a[0], b[0], c[0]", "mul_add_dst.f32 a[0], b[0], c[0]", true),
+        ("add.f32 a[0], b[0], c[0]", "add.f32 a[0], b[0], c[0]", false),
+        ("cmp.lt.f32 a[0], b[0], c[0] repeat 2", "abs.f32 c[0], a[0]", true),
+        ("cmp.lt.f32 a[0], b[0], c[0] repeat 2", "abs.f32 c[0], a[32]", false),
+        ("reduce.sum.f32 a[0], b[0]", "abs.f32 c[0], a[0]", true),
+        ("reduce.sum.f32 a[0], b[0]", "abs.f32 c[0], a[32]", false),
+        ("cast.f16.f32.away a[0], b[0]", "abs.f16 c[0], a[96]", true),
+        ("cast.f16.f32.away a[0], b[0]", "abs.f16 c[0], a[128]", false),
+        ("dup.u32 a[768], 0", "gather.f32 c[0], b[0], a[0] repeat 4", true),
+        ("dup.u32 a[768], 0", "gather.f32 c[0], b[0], a[0] repeat 3", false),
+        ("abs.f32 a[512], b[0]", "gather.f32 c[0], a[0], b[0]", true),
+        ("abs.f32 a[512], b[0]", "gather.f32 c[0], b[512], b[0]", false),
+        ("dup.u32 a[32], 0 lanes 8", "gather_bits.f32 c[0], b[0], a[0] repeat 2", true),
+        ("dup.u32 a[32], 0 lanes 8", "gather_bits.f32 c[0], b[0], a[0] repeat 1", false),
+    ] {
+        let of = |latency: &str| {
+            let soc = with(&plain(), &[("vector.dependent_cycles", latency)]);
+            cycles(&format!("cores 1\nub a: 1024\nub b: 1024\nub c: 1024\n{first}\n{second}\n"), &soc)
+        };
+        // Repeats behind the first are on their way meanwhile.
+        let waited = of("100") - of("0");
+        assert_eq!(waited > 0, waits, "{first}; {second}: {waited}");
+    }
+}
+
 #[test]
 fn what_a_full_queue_held_still_waits_for_its_operand() {
     // The second instruction reads what the first one writes; both come behind a load, the second one only fits into the larger queue.

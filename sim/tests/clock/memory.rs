@@ -140,3 +140,15 @@ fn seeds_decide_and_nothing_else() {
     assert_eq!(of(1), of(1));
     assert_ne!(of(1).cycles, of(2).cycles);
 }
+
+/// A line of the scalar unit's cache can be longer than a tensor, and than a line of L2.
+#[test]
+fn a_cache_fetches_no_more_than_the_tensor() {
+    let text = "cores 1\ntensor x: f32[8] in\ntensor y: f32[8] in\nlet v = read.f32 x[0] assume 0..10\n\
+                let w = read.f32 y[0] assume 0..10\n";
+    for (l2, cache) in [("32", "64"), ("512", "4096"), ("64", "64")] {
+        let soc = with(&plain(), &[("memory.l2_line_bytes", l2), ("scalar.dcache_line_bytes", cache)]);
+        let timing = cold(text, &soc);
+        assert_eq!(timing.hbm.bytes, 2 * l2.parse::<u64>().unwrap(), "lines of {l2} and {cache}");
+    }
+}

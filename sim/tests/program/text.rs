@@ -89,6 +89,25 @@ fn errors_say_where_and_what_was_expected() {
 }
 
 #[test]
+fn what_nests_too_deeply_is_an_error() {
+    let head = "cores 2\ntensor x: f32[64] in\nub a: 256 slots 2\n";
+    for (line, start) in [
+        (
+            format!("let n = {}1{}", "(".repeat(200_000), ")".repeat(200_000)),
+            "line 4, column 138: nested more than 128 times",
+        ),
+        (format!("let n = {}1", "-".repeat(200_000)), "line 4, column 138: nested more than 128 times"),
+        ("tile a {\n".repeat(30_000), "line 132, column 8: nested more than 128 times"),
+        ("if core < 1 {\n".repeat(30_000), "line 132, column 13: nested more than 128 times"),
+    ] {
+        let found = error(&format!("{head}{line}\n"));
+        assert!(found.starts_with(start), "{start}: {found}");
+    }
+    let deep = format!("{head}{}barrier v\n{}", "tile a {\n".repeat(127), "}\n".repeat(127));
+    parse(&deep, &a2()).unwrap();
+}
+
+#[test]
 fn products_have_what_their_files_say() {
     let text = "cores 1\ntensor x: f16[99] in\nub a: 256\nload_pad a[0], x[2] bytes 6\n";
     for soc in Soc::names() {

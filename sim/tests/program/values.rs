@@ -231,3 +231,50 @@ fn the_scalar_unit_computes() {
     assert_eq!(f32::from_bits(z[6] as u32), 2.25);
     assert_eq!(z[7], 3 + 7 + 11 + 15 + 19);
 }
+
+/// So many bytes that 32 bits do not count them.
+#[test]
+fn more_than_all_memory_is_outside() {
+    for line in [
+        "gather.f32 b[0](0), a[0], o[0] count 1073741888",
+        "scatter.f32 a[0], o[0], b[0](0) count 1073741888",
+        "gather_mask.7.f32 a[0], b[0](0) count 1073741888",
+        "gather_bits.f32 a[0], b[0](0), o[0](0) count 1073741888",
+    ] {
+        let soc = if line.starts_with("scatter") { "Ascend310P3" } else { "Ascend910B1" };
+        let text = format!("cores 1\nub a: 256\nub b: 256\nub o: 256\ndup.u32 o[0], 0xffffffff\n{line}\n");
+        let program = program(&text, soc);
+        match Run::new(&program, Global::new(&program).unwrap()).finish() {
+            Err(Halt::Fault(fault)) => {
+                assert!(matches!(fault.kind, FaultKind::OutsideBuffer { .. }), "{line}: {fault:?}")
+            }
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+}
+
+/// Of a number and a NaN the number counts, and of NaNs alone a NaN is the result, whichever lanes are off.
+#[test]
+fn lanes_that_are_off_are_no_numbers() {
+    let nan = f32::NAN;
+    let of = |line: &str, values: [f32; 64]| {
+        let text = format!(
+            "cores 1\ntensor x: f32[64] in\ntensor z: f32[8] out\nub a: 256\nub r: 32\nload a[0], x[0] bytes 256\n{LOADED}\
+             dup.f32 r[0], 7.0 lanes 8\n{line}\n{COMPUTED}store z[0], r[0] bytes 32\n"
+        );
+        cast_slice::<u8, f32>(&run(&text, cast_slice(&values))).to_vec()
+    };
+    let mut two = [nan; 64];
+    (two[3], two[9]) = (-2.0, 5.0);
+    for (op, all, few) in [("max", 5.0, -2.0), ("min", -2.0, -2.0)] {
+        assert!(of(&format!("reduce.{op}.f32 r[0], a[0]"), [nan; 64])[0].is_nan());
+        assert!(of(&format!("reduce.{op}.f32 r[0], a[0] lanes 63"), [nan; 64])[0].is_nan());
+        assert!(of(&format!("reduce.{op}.f32 r[0], a[0] count 10"), [nan; 64])[0].is_nan());
+        assert_eq!(of(&format!("reduce.{op}.f32 r[0], a[0] count 10"), two)[0], all);
+        assert_eq!(of(&format!("reduce.{op}.f32 r[0], a[0] lanes 9"), two)[0], few);
+        let blocks = of(&format!("reduce_block.{op}.f32 r[0], a[0] lanes 12"), two);
+        assert_eq!(blocks[..2], [-2.0, 5.0]);
+        let blocks = of(&format!("reduce_block.{op}.f32 r[0], a[0] lanes 12"), [nan; 64]);
+        assert!(blocks[0].is_nan() && blocks[1].is_nan(), "{blocks:?}");
+    }
+}

@@ -56,12 +56,12 @@ impl Parser {
                     self.at += 1;
                     return Ok(i64::MIN.into());
                 }
-                let factor = self.factor()?;
+                let factor = self.nested(Self::factor)?;
                 Expr::from(0).checked_add_scaled(&factor, -1).ok_or_else(|| too_large(position))
             }
             Token::Sign("(") => {
                 self.at += 1;
-                let inner = self.expr()?;
+                let inner = self.nested(Self::expr)?;
                 self.expect(")")?;
                 Ok(inner)
             }

@@ -4,7 +4,10 @@
 //! Handles are not addresses: see [`crate::registry`]. Device memory is not reached from here: see [`crate::memory`].
 
 use std::ffi::{CStr, c_char, c_void};
+use std::fs;
 use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use crate::failure::{Failure, Outcome, code};
 
@@ -60,18 +63,16 @@ pub(crate) fn string(text: *const c_char) -> Option<String> {
 /// A C array for the client to free with `delete[]`, as the vendor's getters give it; `None` when there is no memory.
 pub(crate) fn new_array(values: &[i64]) -> Option<*mut i64> {
     let bytes = size_of_val(values).max(1);
-    // A C++ client has an `operator new[]`, which `delete[]` belongs to; a C client frees.
-    // SAFETY: the name is a C string; any process can look symbols up.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_Znam".as_ptr()) };
-    let place = if found.is_null() {
-        // SAFETY: a plain allocation.
-        unsafe { libc::malloc(bytes) }
-    } else {
+    let new = is_cpp().then(|| symbol(c"_Znam")).flatten();
+    let place = if let Some(new) = new {
         type New = unsafe extern "C-unwind" fn(usize) -> *mut c_void;
         // SAFETY: `_Znam` is the mangled name of `operator new[](std::size_t)` in the Itanium C++ ABI.
-        let new = unsafe { std::mem::transmute::<*mut c_void, New>(found) };
+        let new = unsafe { std::mem::transmute::<NonNull<c_void>, New>(new) };
         // SAFETY: it takes any size; that it throws when memory is out ends in the caller's `catch_unwind`.
         unsafe { new(bytes) }
+    } else {
+        // SAFETY: a plain allocation.
+        unsafe { libc::malloc(bytes) }
     };
     if place.is_null() {
         return None;
@@ -80,6 +81,23 @@ pub(crate) fn new_array(values: &[i64]) -> Option<*mut i64> {
     // SAFETY: both allocators align for any scalar and gave room for all values.
     unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
     Some(place)
+}
+
+/// Whether the client is in C++ and ends arrays with `delete[]`; in C it frees them. Sanitizers tell the two apart.
+fn is_cpp() -> bool {
+    static CPP: OnceLock<bool> = OnceLock::new();
+    // AddressSanitizer has an `operator new[]` in programs of C too, but no exceptions. UndefinedBehaviorSanitizer brings all of
+    // the C++ runtime with it: then it matters whether the program's own file has `operator delete[]` among its symbols.
+    *CPP.get_or_init(|| match symbol(c"__ubsan_handle_builtin_unreachable") {
+        None => symbol(c"__gxx_personality_v0").is_some(),
+        Some(_) => fs::read("/proc/self/exe").is_ok_and(|file| file.windows(6).any(|name| name == b"_ZdaPv")),
+    })
+}
+
+/// What a name of the process stands for.
+fn symbol(name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: the name is a C string; any process can look symbols up.
+    NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
 }
 
 /// Whether this process has memory at all of these addresses. It says nothing about rights: writing to constants still traps.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::event::Event;
 use crate::failure::{Failure, Outcome, code};
 use crate::memory::{self, Place};
-use crate::monitor::Monitor;
+use crate::monitor::{Guard, Monitor};
 use crate::registry::Registry;
 use crate::shared::Shared;
 use crate::soc;
@@ -21,11 +21,12 @@ pub(crate) static STREAMS: Registry<Stream> = Registry::new("aclrtStream");
 pub(crate) static EVENTS: Registry<Event> = Registry::new("aclrtEvent");
 static CONTEXTS: Registry<Context> = Registry::new("aclrtContext");
 
-static STATE: Monitor<State> =
-    Monitor::new(State { initialised: false, uses: 0, default: None, options: BTreeMap::new() });
+static STATE: Monitor<State> = Monitor::new(State::new());
 
 struct State {
-    initialised: bool,
+    /// Whether aclInit was called, and whether aclnnInit was; either makes the library ready.
+    by_runtime: bool,
+    by_operators: bool,
     /// Calls of aclrtSetDevice without their aclrtResetDevice.
     uses: u32,
     /// The context that aclrtSetDevice makes.
@@ -51,43 +52,73 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Makes the library ready.
-pub(crate) fn initialise(again: Outcome) -> Outcome {
+impl State {
+    const fn new() -> Self {
+        Self { by_runtime: false, by_operators: false, uses: 0, default: None, options: BTreeMap::new() }
+    }
+
+    const fn is_initialised(&self) -> bool {
+        self.by_runtime || self.by_operators
+    }
+}
+
+/// Makes the library ready, as aclInit does.
+pub(crate) fn initialise() -> Outcome {
     soc::chosen()?;
     let mut state = STATE.lock();
-    if state.initialised {
-        return again;
+    if state.by_runtime {
+        return Err(Failure::new(code::REPEAT_INITIALIZE, "the library is initialised already"));
     }
-    state.initialised = true;
+    state.by_runtime = true;
+    Ok(())
+}
+
+/// Makes the library ready, as aclnnInit does.
+pub(crate) fn initialise_operators() -> Outcome {
+    soc::chosen()?;
+    STATE.lock().by_operators = true;
     Ok(())
 }
 
 /// Ends everything that is left: contexts, streams, events and device memory.
 pub(crate) fn finalise() -> Outcome {
-    let mut state = STATE.lock();
-    if !state.initialised {
+    let state = STATE.lock();
+    if !state.is_initialised() {
         return Err(Failure::new(code::REPEAT_FINALIZE, "the library is not initialised, or was finalised before"));
     }
-    state.initialised = false;
-    state.uses = 0;
-    state.default = None;
-    state.options.clear();
-    drop(state);
-    release();
+    end(state);
     Ok(())
 }
 
-fn release() {
-    let events = EVENTS.remove_where(|_| true);
+/// Takes aclnnInit back; ends everything if only that made the library ready.
+pub(crate) fn finalise_operators() -> Outcome {
+    let mut state = STATE.lock();
+    if state.by_operators && !state.by_runtime {
+        end(state);
+    } else {
+        state.by_operators = false;
+    }
+    Ok(())
+}
+
+fn end(mut state: Guard<'_, State>) {
+    *state = State::new();
+    release(state);
+}
+
+/// Ends all that is on the device. It is taken while the state is locked, so that what another thread makes from then on is
+/// not among it, and ended after that, since tasks may call clients who use the library.
+fn release(state: Guard<'_, State>) {
+    // In this order, so that the events that streams wait for are among the events.
+    let (streams, events) = (STREAMS.remove_where(|_| true), EVENTS.remove_where(|_| true));
+    let (contexts, memory) = (CONTEXTS.remove_where(|_| true), memory::take_all(Place::Device));
+    drop(state);
     events.iter().for_each(|event| event.retire());
-    for stream in STREAMS.remove_where(|_| true) {
-        stream.close(false);
-    }
-    for event in events {
-        event.destroy();
-    }
-    CONTEXTS.remove_where(|_| true);
-    memory::free_all(Place::Device);
+    // All before the first is waited for: one may wait for another.
+    streams.iter().for_each(|stream| stream.shut());
+    streams.iter().for_each(|stream| stream.close(false));
+    // Tasks that have read memory by its address are done.
+    drop((contexts, memory));
 }
 
 /// The only device id there is.
@@ -110,7 +141,7 @@ pub(crate) fn set(id: i32) -> Outcome {
 }
 
 fn ready(state: &State) -> Outcome {
-    if state.initialised {
+    if state.is_initialised() {
         return Ok(());
     }
     Err(Failure::new(code::UNINITIALIZE, "the library is not initialised: aclInit comes first"))
@@ -129,8 +160,7 @@ pub(crate) fn reset(id: i32, force: bool) -> Outcome {
         return Ok(());
     }
     state.default = None;
-    drop(state);
-    release();
+    release(state);
     Ok(())
 }
 
@@ -143,7 +173,9 @@ impl Context {
 /// Makes a context, this thread's from now on.
 pub(crate) fn create_context(id: i32) -> Outcome<usize> {
     check_id(id)?;
-    ready(&STATE.lock())?;
+    // Locked until the context is there, so that it is ended with what was made before it or stays with what comes after.
+    let state = STATE.lock();
+    ready(&state)?;
     let context = CONTEXTS.insert(Context::new());
     CURRENT.set(context);
     Ok(context)
@@ -226,8 +258,13 @@ pub(crate) fn settle_default_stream() -> Outcome {
 
 /// Ends a stream: after its tasks, or after the one that it is at.
 pub(crate) fn destroy_stream(handle: usize, force: bool) -> Outcome {
-    if handle == 0 {
-        return Err(Failure::new(code::INVALID_PARAM, "stream is null"));
+    let stream = STREAMS.get("stream", handle, code::INVALID_PARAM, code::RT_INVALID_HANDLE)?;
+    let context = CONTEXTS.get("context", stream.context, code::RT_CONTEXT_NULL, code::RT_CONTEXT_NULL);
+    if context.is_ok_and(|context| context.inner.lock().default_stream.as_ref().is_some_and(|made| made.0 == handle)) {
+        return Err(Failure::new(
+            code::RT_PARAM_INVALID,
+            "stream is its context's default, which ends with the context",
+        ));
     }
     STREAMS.remove("stream", handle, code::RT_INVALID_HANDLE)?.close(force);
     Ok(())

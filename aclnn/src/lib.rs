@@ -28,6 +28,7 @@ mod objects;
 mod operators;
 mod profile;
 mod registry;
+mod reports;
 mod run;
 #[allow(unsafe_code)]
 mod shared;

@@ -38,7 +38,7 @@ impl Place {
 }
 
 /// A piece of memory that goes when the last share of it goes.
-struct Allocation {
+pub(crate) struct Allocation {
     start: NonNull<u8>,
     layout: Layout,
     /// The first byte that clients see.
@@ -125,9 +125,9 @@ pub(crate) fn free(name: &str, address: usize, place: Place) -> Outcome {
     }
 }
 
-/// Forgets all allocations of a place.
-pub(crate) fn free_all(place: Place) {
-    MAP.lock().retain(|_, allocation| allocation.place != place);
+/// Takes all allocations of a place.
+pub(crate) fn take_all(place: Place) -> Vec<Shared<Allocation>> {
+    MAP.lock().extract_if(.., |_, allocation| allocation.place == place).map(|(_, allocation)| allocation).collect()
 }
 
 /// Where an address lies; `None` for memory that is not registered.
@@ -224,6 +224,10 @@ impl End {
         if address.is_null() {
             return Err(Failure::new(code::INVALID_PARAM, format!("{name} is null")));
         }
+        // A copy of nothing needs no memory: it may lie behind an allocation's end.
+        if len == 0 {
+            return Ok(Self { _share: None, start: address });
+        }
         let place = place_of(at);
         let wrong = |what: &str| Failure::new(code::RT_PARAM_INVALID, format!("{name} is {at:#x}, {what}"));
         match (place, on_device) {
@@ -296,6 +300,18 @@ mod tests {
         assert!(lend(&[part(0, 33)], &mut [part(32, 32)]).is_none());
         assert!(lend(&[], &mut [part(0, 33), part(32, 32)]).is_none());
         assert!(lend(&[part(0, 0)], &mut [part(0, 64)]).is_some());
+        free("x", base, Place::Device).unwrap();
+    }
+
+    #[test]
+    fn an_end_of_no_bytes_may_lie_behind_an_allocation() {
+        let base = allocate(512, Place::Device, u64::MAX).unwrap();
+        let behind = (base + 512) as *mut u8;
+        assert!(End::new("x", behind, 1, Some(true)).is_err());
+        let [to, from] = [End::new("x", behind, 0, Some(true)).unwrap(), End::new("x", behind, 0, None).unwrap()];
+        to.copy(0, &from, 0, 0);
+        to.fill(1, 0);
+        assert_eq!(End::new("x", std::ptr::null_mut(), 0, None).map(drop).unwrap_err().code, code::INVALID_PARAM);
         free("x", base, Place::Device).unwrap();
     }
 

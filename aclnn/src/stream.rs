@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::client::Callback;
+use crate::client::{self, Callback};
 use crate::event::Event;
 use crate::failure::{Failure, Outcome, code, defect};
 use crate::monitor::Monitor;
+use crate::reports::Reports;
 use crate::shared::Shared;
 
 /// Number of the next stream.
@@ -27,39 +28,6 @@ pub(crate) enum Task {
     Call(Callback),
     /// Hands a callback to the thread that takes this stream's reports; waits for it if told so.
     Report(Shared<Reports>, Callback, bool),
-}
-
-/// Callbacks on their way to a thread of the client's.
-pub(crate) struct Reports {
-    waiting: Monitor<VecDeque<(Callback, Shared<Monitor<bool>>)>>,
-}
-
-impl Reports {
-    pub(crate) const fn new() -> Self {
-        Self { waiting: Monitor::new(VecDeque::new()) }
-    }
-
-    /// Takes the next callback and calls it; `false` when none came in time.
-    pub(crate) fn process(&self, most: Option<Duration>) -> bool {
-        let deadline = most.map(|most| Instant::now() + most);
-        let mut waiting = self.waiting.lock();
-        let (callback, done) = loop {
-            if let Some(next) = waiting.pop_front() {
-                break next;
-            }
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return false;
-            }
-            waiting.wait(left);
-        };
-        drop(waiting);
-        callback.call();
-        let mut done = done.lock();
-        *done = true;
-        done.notify();
-        true
-    }
 }
 
 /// A stream of a context.
@@ -83,10 +51,11 @@ pub(crate) struct Stream {
 struct Queue {
     tasks: VecDeque<Task>,
     busy: bool,
-    closed: bool,
+    /// The thread that has closed it and waits for its end.
+    closed_by: Option<u64>,
     failure: Option<Failure>,
     worker: Option<JoinHandle<()>>,
-    reports: Option<(u64, Shared<Reports>)>,
+    reports: Option<Shared<Reports>>,
 }
 
 impl Stream {
@@ -106,7 +75,7 @@ impl Stream {
     fn work(&self) {
         loop {
             let mut queue = self.queue.lock();
-            while queue.tasks.is_empty() && !queue.closed {
+            while queue.tasks.is_empty() && queue.closed_by.is_none() {
                 queue.wait(None);
             }
             let Some(task) = queue.tasks.pop_front() else { return };
@@ -132,14 +101,9 @@ impl Stream {
             Task::Record(event, number) => event.mark(number),
             Task::Wait(event, number) => event.wait(number, || self.aborted()),
             Task::Report(reports, callback, blocks) => {
-                let done = Shared::new(Monitor::new(false));
-                let mut waiting = reports.waiting.lock();
-                waiting.push_back((callback, done.clone()));
-                waiting.notify();
-                drop(waiting);
-                let mut done = done.lock();
-                while blocks && !*done && !self.aborted() {
-                    done.wait(Some(PATIENCE));
+                let report = reports.add(callback);
+                if blocks {
+                    report.wait(|| self.aborted(), || self.expects(&reports));
                 }
             }
         }
@@ -188,15 +152,28 @@ impl Stream {
         !queue.busy && queue.tasks.is_empty()
     }
 
+    /// Whether the stream's callbacks are for this thread, and it does not wait for the stream's end instead of taking them.
+    fn expects(&self, reports: &Reports) -> bool {
+        let queue = self.queue.lock();
+        let subscribed = queue.reports.as_ref().is_some_and(|own| own.thread == reports.thread);
+        subscribed && queue.closed_by != Some(reports.thread)
+    }
+
+    /// Takes no more tasks, since the current thread waits for its end.
+    pub(crate) fn shut(&self) {
+        let mut queue = self.queue.lock();
+        queue.closed_by.get_or_insert(client::thread_id());
+        queue.notify();
+    }
+
     /// Ends the thread: after all tasks, or after the one that it is at.
     pub(crate) fn close(&self, abort: bool) {
+        self.shut();
         let mut queue = self.queue.lock();
-        queue.closed = true;
         if abort {
             self.aborted.store(true, Ordering::Relaxed);
         }
         let dropped = if abort { std::mem::take(&mut queue.tasks) } else { VecDeque::new() };
-        queue.notify();
         let worker = queue.worker.take();
         drop(queue);
         // A stream that is destroyed by its own callback ends when that returns.
@@ -213,12 +190,12 @@ impl Stream {
     }
 
     /// Sets the thread of the client's that takes callbacks, or takes it away.
-    pub(crate) fn subscribe(&self, subscription: Option<(u64, Shared<Reports>)>) {
+    pub(crate) fn subscribe(&self, subscription: Option<Shared<Reports>>) {
         self.queue.lock().reports = subscription;
     }
 
     /// The thread of the client's that takes callbacks.
-    pub(crate) fn subscriber(&self) -> Option<(u64, Shared<Reports>)> {
+    pub(crate) fn subscriber(&self) -> Option<Shared<Reports>> {
         self.queue.lock().reports.clone()
     }
 }
@@ -227,7 +204,7 @@ impl Shared<Stream> {
     /// Puts a task behind the others. The thread is made for the first one.
     pub(crate) fn submit(&self, task: Task) -> Outcome {
         let mut queue = self.queue.lock();
-        if queue.closed {
+        if queue.closed_by.is_some() {
             return Err(Failure::new(code::RT_INVALID_HANDLE, "stream is being destroyed"));
         }
         if queue.worker.is_none() {

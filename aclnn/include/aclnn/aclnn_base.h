@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What aclInit and aclFinalize do, for programs that call operators alone; fine beside them. */
+/* What aclInit and aclFinalize do, for programs that call operators alone; fine beside them: then aclFinalize ends things. */
 ACL_API aclnnStatus aclnnInit(const char *configPath);
 ACL_API aclnnStatus aclnnFinalize(void);
 

@@ -107,41 +107,44 @@ extern "C" fn aclrtGetMemInfo(_attr: i32, free: *mut usize, total: *mut usize) -
 /// A number of the product that `attr` names, an `aclrtDevAttr`.
 #[unsafe(no_mangle)]
 extern "C" fn aclrtGetDeviceInfo(deviceId: u32, attr: i32, value: *mut i64) -> i32 {
-    status("aclrtGetDeviceInfo", || {
-        check_unsigned(deviceId)?;
-        let chosen = soc::chosen()?;
-        let soc = &chosen.soc;
-        let number = match attr {
-            1 => soc.cores.ai_cpu.get().map(|n| i64::from(*n)),
-            101 | 102 => soc.cores.ai.get().map(|n| n.get().into()),
-            201 => soc.cores.vector.get().map(|n| i64::from(*n)),
-            204 => soc.ub.bytes.get().map(|bytes| signed(bytes.0)),
-            301 => chosen.memory_bytes().map(signed),
-            302 => soc.memory.l2_bytes.get().map(|bytes| signed(bytes.0)),
-            601 => soc.version.npu_arch.get().map(|n| i64::from(*n)),
-            _ => return Err(Failure::new(code::RT_FEATURE_NOT_SUPPORT, format!("attr is {attr}: not known here"))),
-        };
-        let known = number.map_err(unknown)?;
-        out("value", value)?.set(known);
-        Ok(())
-    })
-}
-
-/// The failure where a number of the product is asked for that is unknown.
-fn unknown(number: Unknown) -> Failure {
-    Failure::new(code::RT_FEATURE_NOT_SUPPORT, number.to_string())
+    status("aclrtGetDeviceInfo", || number(deviceId, ("attr", attr), Some(attr), value))
 }
 
 /// Cores and L2 as the older `aclDeviceInfo` names them.
 #[unsafe(no_mangle)]
 extern "C" fn aclGetDeviceCapability(deviceId: u32, deviceInfo: i32, value: *mut i64) -> i32 {
     let attribute = match deviceInfo {
-        0 => 101,
-        1 => 201,
-        2 => 302,
-        other => other.saturating_neg(),
+        0 => Some(101),
+        1 => Some(201),
+        2 => Some(302),
+        _ => None,
     };
-    status("aclGetDeviceCapability", || check_unsigned(deviceId)).max(aclrtGetDeviceInfo(deviceId, attribute, value))
+    status("aclGetDeviceCapability", || number(deviceId, ("deviceInfo", deviceInfo), attribute, value))
+}
+
+/// Gives the client the number of an `aclrtDevAttr`, which the argument stands for.
+fn number(device: u32, (name, argument): (&str, i32), attribute: Option<i32>, value: *mut i64) -> Outcome {
+    check_unsigned(device)?;
+    let chosen = soc::chosen()?;
+    let soc = &chosen.soc;
+    let number = match attribute {
+        Some(1) => soc.cores.ai_cpu.get().map(|n| i64::from(*n)),
+        Some(101 | 102) => soc.cores.ai.get().map(|n| n.get().into()),
+        Some(201) => soc.cores.vector.get().map(|n| i64::from(*n)),
+        Some(204) => soc.ub.bytes.get().map(|bytes| signed(bytes.0)),
+        Some(301) => chosen.memory_bytes().map(signed),
+        Some(302) => soc.memory.l2_bytes.get().map(|bytes| signed(bytes.0)),
+        Some(601) => soc.version.npu_arch.get().map(|n| i64::from(*n)),
+        _ => return Err(Failure::new(code::RT_FEATURE_NOT_SUPPORT, format!("{name} is {argument}: not known here"))),
+    };
+    let known = number.map_err(unknown)?;
+    out("value", value)?.set(known);
+    Ok(())
+}
+
+/// The failure where a number of the product is asked for that is unknown.
+fn unknown(number: Unknown) -> Failure {
+    Failure::new(code::RT_FEATURE_NOT_SUPPORT, number.to_string())
 }
 
 fn check_unsigned(id: u32) -> Outcome {

@@ -37,7 +37,7 @@ extern "C" fn aclrtCreateEventExWithFlag(event: *mut usize, flag: u32) -> i32 {
 extern "C" fn aclrtDestroyEvent(handle: usize) -> i32 {
     status("aclrtDestroyEvent", || {
         event("event", handle)?;
-        EVENTS.remove("event", handle, code::RT_INVALID_HANDLE)?.destroy();
+        EVENTS.remove("event", handle, code::RT_INVALID_HANDLE)?.retire();
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ use crate::{client, device, soc};
 extern "C" fn aclInit(configPath: *const c_char) -> i32 {
     status("aclInit", || {
         configuration(configPath)?;
-        device::initialise(Err(Failure::new(code::REPEAT_INITIALIZE, "the library is initialised already")))?;
+        device::initialise()?;
         if let Some(warning) = soc::chosen()?.soc.warning() {
             // Nothing is left to do when stderr is closed.
             let _ = writeln!(stderr(), "warning: {warning}");
@@ -30,13 +30,13 @@ extern "C" fn aclFinalize() -> i32 {
 extern "C" fn aclnnInit(configPath: *const c_char) -> i32 {
     status("aclnnInit", || {
         configuration(configPath)?;
-        device::initialise(Ok(()))
+        device::initialise_operators()
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclnnFinalize() -> i32 {
-    0
+    status("aclnnFinalize", device::finalise_operators)
 }
 
 /// Reads the configuration, if there is one.

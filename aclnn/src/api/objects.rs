@@ -46,6 +46,8 @@ impl Description {
     fn read(self) -> Outcome<Tensor> {
         let Self { view, dtype, strides, offset, format, storage, address } = self;
         let count = view.1;
+        Tensor::check_count("viewDims", count)?;
+        Tensor::check_count("storageDims", storage.1)?;
         let view = array("viewDims", view.0, count)?;
         let strides = (!strides.is_null()).then(|| array("stride", strides, count)).transpose()?;
         let storage = array("storageDims", storage.0, storage.1)?;

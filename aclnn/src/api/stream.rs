@@ -1,6 +1,5 @@
 //! Streams, and callbacks in them.
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
@@ -8,9 +7,8 @@ use super::{out, timeout};
 use crate::client::{self, Callback};
 use crate::device::{self, EVENTS};
 use crate::failure::{Failure, code, status};
-use crate::monitor::Monitor;
-use crate::shared::Shared;
-use crate::stream::{Reports, Task};
+use crate::reports::Reports;
+use crate::stream::Task;
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtCreateStream(stream: *mut usize) -> i32 {
@@ -118,18 +116,11 @@ extern "C" fn aclrtLaunchHostFunc(stream: usize, function: Function, args: *mut 
     status("aclrtLaunchHostFunc", || device::stream(stream)?.submit(Task::Call(Callback::new(function, args)?)))
 }
 
-/// The callbacks on their way to each thread of the client's.
-static REPORTS: Monitor<BTreeMap<u64, Shared<Reports>>> = Monitor::new(BTreeMap::new());
-
-fn reports(thread: u64) -> Shared<Reports> {
-    Shared::clone(REPORTS.lock().entry(thread).or_insert_with(|| Shared::new(Reports::new())))
-}
-
 /// Has a stream's callbacks called on the thread with this POSIX id, when that calls aclrtProcessReport.
 #[unsafe(no_mangle)]
 extern "C" fn aclrtSubscribeReport(threadId: u64, stream: usize) -> i32 {
     status("aclrtSubscribeReport", || {
-        device::stream(stream)?.subscribe(Some((threadId, reports(threadId))));
+        device::stream(stream)?.subscribe(Some(Reports::of(threadId)));
         Ok(())
     })
 }
@@ -138,12 +129,11 @@ extern "C" fn aclrtSubscribeReport(threadId: u64, stream: usize) -> i32 {
 extern "C" fn aclrtUnSubscribeReport(threadId: u64, stream: usize) -> i32 {
     status("aclrtUnSubscribeReport", || {
         let stream = device::stream(stream)?;
-        if stream.subscriber().is_none_or(|(subscribed, _)| subscribed != threadId) {
+        if stream.subscriber().is_none_or(|reports| reports.thread != threadId) {
             let message = format!("threadId is {threadId}, which takes no reports of this stream");
             return Err(Failure::new(code::RT_STREAM_NO_CB_REG, message));
         }
         stream.subscribe(None);
-        REPORTS.lock().remove(&threadId);
         Ok(())
     })
 }
@@ -154,7 +144,7 @@ extern "C" fn aclrtLaunchCallback(function: Function, userData: *mut c_void, blo
         let callback = Callback::new(function, userData)?;
         let stream = device::stream(stream)?;
         let none = || Failure::new(code::RT_STREAM_NO_CB_REG, "no thread takes the stream's reports");
-        let (_, reports) = stream.subscriber().ok_or_else(none)?;
+        let reports = stream.subscriber().ok_or_else(none)?;
         stream.submit(Task::Report(reports, callback, blockType != 0))
     })
 }
@@ -163,7 +153,7 @@ extern "C" fn aclrtLaunchCallback(function: Function, userData: *mut c_void, blo
 extern "C" fn aclrtProcessReport(milliseconds: i32) -> i32 {
     status("aclrtProcessReport", || {
         let most = timeout(milliseconds)?;
-        if reports(client::thread_id()).process(most) {
+        if Reports::of(client::thread_id()).process(most) {
             return Ok(());
         }
         Err(Failure::new(code::RT_REPORT_TIMEOUT, "no callback came before the timeout has passed"))

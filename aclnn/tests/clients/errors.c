@@ -66,6 +66,7 @@ static void runtime(void) {
     told("copy to the device as host", aclrtMemcpy(address, 64, host, 32, ACL_MEMCPY_HOST_TO_HOST));
     told("copy from nowhere", aclrtMemcpy(address, 64, (void *)(uintptr_t)64, 32, ACL_MEMCPY_HOST_TO_DEVICE));
     told("copy of no kind", aclrtMemcpy(address, 64, host, 32, (aclrtMemcpyKind)77));
+    told("copy nothing behind the end", aclrtMemcpy((char *)address + 64, 0, host, 0, ACL_MEMCPY_HOST_TO_DEVICE));
     told("set too much", aclrtMemset(address, 16, 1, 32));
     told("free the middle", aclrtFree((char *)address + 8));
     told("free the host", aclrtFree(host));
@@ -84,20 +85,32 @@ static void runtime(void) {
     told("event without record", aclrtSynchronizeEvent(event));
     told("destroy event", aclrtDestroyEvent(event));
     told("record on what was destroyed", aclrtRecordEvent(event, NULL));
+    told("capability that is undefined", aclGetDeviceCapability(0, ACL_DEVICE_INFO_UNDEFINED, &(int64_t){0}));
+    told("capability that is none", aclGetDeviceCapability(0, (aclDeviceInfo)-301, &(int64_t){0}));
+    told("capability of another device", aclGetDeviceCapability(1, ACL_DEVICE_INFO_AI_CORE_NUM, &(int64_t){0}));
+    told("attribute that is none", aclrtGetDeviceInfo(0, (aclrtDevAttr)-1, &(int64_t){0}));
     told("option that was not set", aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &(int64_t){0}));
 }
 
 static void objects(void) {
     const int64_t shape[2] = {2, 3}, negative[2] = {2, -3};
     aclTensor *t = NULL;
+    int64_t *sizes = NULL;
+    uint64_t rank = 0;
 
     printf("-- objects\n");
+    /* Of so many sizes none is read. */
+    told("too many sizes", aclCreateTensor(shape, 1u << 28, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, shape, 2, NULL) != NULL);
+    told("too many sizes of the storage", aclCreateTensor(shape, 2, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, shape, 1u << 28, NULL) != NULL);
     told("negative size", aclCreateTensor(negative, 2, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, shape, 2, NULL) != NULL);
     told("negative stride", aclCreateTensor(shape, 2, ACL_FLOAT, negative, 0, ACL_FORMAT_ND, shape, 2, NULL) != NULL);
     told("no such type", aclCreateTensor(shape, 2, (aclDataType)5, NULL, 0, ACL_FORMAT_ND, shape, 2, NULL) != NULL);
     told("no sizes", aclCreateTensor(NULL, 2, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, shape, 2, NULL) != NULL);
     told("no values", aclCreateIntArray(NULL, 2) != NULL);
     t = tensor(ACL_FLOAT, NULL, 2, 2, 3, 0, 0);
+    told("sizes", aclGetViewShape(t, &sizes, &rank));
+    printf("%d x %d\n", (int)sizes[0], (int)sizes[1]);
+    free(sizes);
     told("destroy", aclDestroyTensor(t));
     told("destroy again", aclDestroyTensor(t));
     told("destroy what is none", aclDestroyIntArray((aclIntArray *)(void *)&shape));

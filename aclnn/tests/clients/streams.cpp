@@ -85,11 +85,14 @@ static void *take(void *stop) {
     return nullptr;
 }
 
-static void reports(aclrtStream stream) {
+/// One thread takes the callbacks of two streams, and goes on with those of one.
+static void reports(aclrtStream stream, aclrtStream other) {
     std::atomic<bool> stop{false};
     pthread_t taker;
     pthread_create(&taker, nullptr, take, &stop);
     check(aclrtSubscribeReport(static_cast<uint64_t>(taker), stream), "subscribe");
+    check(aclrtSubscribeReport(static_cast<uint64_t>(taker), other), "subscribe");
+    check(aclrtUnSubscribeReport(static_cast<uint64_t>(taker), other), "unsubscribe");
     int thousand = 1000;
     for (int i = 0; i < 3; ++i) check(aclrtLaunchCallback(count, &thousand, i == 2 ? ACL_CALLBACK_BLOCK : ACL_CALLBACK_NO_BLOCK, stream), "callback");
     check(aclrtSynchronizeStream(stream), "synchronise");
@@ -98,13 +101,38 @@ static void reports(aclrtStream stream) {
     pthread_join(taker, nullptr);
 }
 
+static void wait_for(void *gate) {
+    while (!static_cast<std::atomic<bool> *>(gate)->load()) std::this_thread::yield();
+}
+
+/// A stream waits for the record that was the latest then, although a quicker stream records the event too, and the event ends.
+static void slow_record(aclrtStream slow, aclrtStream quick) {
+    std::atomic<bool> gate{false};
+    aclrtStream waiting = nullptr;
+    aclrtEvent event = nullptr;
+    check(aclrtCreateStream(&waiting), "stream");
+    check(aclrtCreateEvent(&event), "event");
+    check(aclrtLaunchHostFunc(slow, wait_for, &gate), "host function");
+    check(aclrtRecordEvent(event, slow), "record");
+    check(aclrtStreamWaitEvent(waiting, event), "wait");
+    check(aclrtRecordEvent(event, quick), "record");
+    check(aclrtSynchronizeEvent(event), "synchronise");
+    std::printf("behind a slow record: %d", aclrtSynchronizeStreamWithTimeout(waiting, 50));
+    check(aclrtDestroyEvent(event), "destroy");
+    std::printf(" %d", aclrtSynchronizeStreamWithTimeout(waiting, 50));
+    gate = true;
+    std::printf(" %d\n", aclrtSynchronizeStream(waiting));
+    check(aclrtDestroyStream(waiting), "destroy");
+}
+
 int main() {
     check(aclInit(nullptr), "init");
     check(aclrtSetDevice(0), "device");
     aclrtContext context = nullptr;
     check(aclrtCreateContext(&context, 0), "context");
-    aclrtStream last = nullptr;
+    aclrtStream last = nullptr, other = nullptr;
     check(aclrtCreateStream(&last), "stream");
+    check(aclrtCreateStream(&other), "stream");
     aclrtEvent done[THREADS], start = nullptr, end = nullptr;
     check(aclrtCreateEvent(&start), "event");
     check(aclrtCreateEvent(&end), "event");
@@ -125,7 +153,8 @@ int main() {
     check(aclrtEventElapsedTime(&ms, start, end), "elapsed");
     std::printf("\ntime has passed: %d\n", ms > 0);
     std::printf("end before start: %d\n", aclrtEventElapsedTime(&ms, end, start));
-    reports(last);
+    slow_record(last, other);
+    reports(last, other);
     std::printf("callbacks: %d\n", callbacks.load());
     aclrtStreamStatus status = ACL_STREAM_STATUS_RESERVED;
     check(aclrtStreamQuery(last, &status), "query");
@@ -136,6 +165,7 @@ int main() {
     check(aclrtDestroyEvent(start), "destroy");
     check(aclrtDestroyEvent(end), "destroy");
     check(aclrtDestroyStream(last), "destroy");
+    check(aclrtDestroyStream(other), "destroy");
     check(aclrtDestroyContext(context), "destroy");
     check(aclrtResetDevice(0), "reset");
     check(aclFinalize(), "finalise");

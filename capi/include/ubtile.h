@@ -844,7 +844,7 @@ size_t ubtile_grid_sampler_2d_backward_tiles(const struct ubtile_grid_sampler_2d
                                              size_t share);
 
 /**
- * Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+ * Describes tile number `index` of a share, found without a look at those before; UBTILE_ERROR_PARAM_INVALID where there
  * is none.
  *
  * # Safety
@@ -959,7 +959,7 @@ size_t ubtile_im2col_backward_shares(const struct ubtile_im2col_backward_tiling 
 size_t ubtile_im2col_backward_tiles(const struct ubtile_im2col_backward_tiling *tiling, size_t phase, size_t share);
 
 /**
- * Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+ * Describes tile number `index` of a share, found without a look at those before; UBTILE_ERROR_PARAM_INVALID where there
  * is none.
  *
  * # Safety
@@ -1091,7 +1091,7 @@ size_t ubtile_max_unpool2d_backward_tiles(const struct ubtile_max_unpool2d_backw
                                           size_t share);
 
 /**
- * Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+ * Describes tile number `index` of a share, found without a look at those before; UBTILE_ERROR_PARAM_INVALID where there
  * is none.
  *
  * # Safety
@@ -1211,8 +1211,8 @@ size_t ubtile_replication_pad2d_backward_tiles(const struct ubtile_replication_p
                                                size_t share);
 
 /**
- * Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
- * is none.
+ * Describes tile number `index` of a share, found with a look at the tiles of two planes at most; UBTILE_ERROR_PARAM_INVALID
+ * where there is none.
  *
  * # Safety
  * Each pointer is NULL or points to its struct; `info` is written.

@@ -98,7 +98,7 @@ pub unsafe extern "C" fn ubtile_im2col_backward_tiles(
     unsafe { held::get(tiling) }.map_or(0, |plan| plan.tiles(phase, share).count())
 }
 
-/// Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
+/// Describes tile number `index` of a share, found without a look at those before; UBTILE_ERROR_PARAM_INVALID where there
 /// is none.
 ///
 /// # Safety

@@ -36,10 +36,13 @@ pub(crate) unsafe fn plan<T: Operator>(
     tiling: *mut T,
     workspace_bytes: *mut usize,
 ) -> Outcome {
-    // SAFETY: the caller's promise. Not a `Recipe`: a copy of the description would take stack.
-    let (desc, target, options) = unsafe { (read(desc)?, read(target)?, given(options)?) };
+    let make = || {
+        // SAFETY: the caller's promise. Not a `Recipe`: a copy of the description would take stack.
+        let (desc, target, options) = unsafe { (read(desc)?, read(target)?, given(options)?) };
+        make::<T>(desc, target, &options)
+    };
     // SAFETY: the caller's promise.
-    unsafe { publish(tiling, workspace_bytes, || make::<T>(desc, target, &options)) }
+    unsafe { publish(tiling, workspace_bytes, make) }
 }
 
 /// # Safety
@@ -74,16 +77,16 @@ pub(crate) unsafe fn load<T: Operator<Desc: Default>>(
     tiling: *mut T,
     workspace_bytes: *mut usize,
 ) -> Outcome {
-    if bytes.is_null() {
-        return Err(Status::ParamNullptr);
-    }
-    if len != T::STORED_BYTES {
-        return Err(Status::ParamInvalid);
-    }
-    // SAFETY: the caller's promise.
-    let bytes = unsafe { core::slice::from_raw_parts(bytes, len) };
     let mut recipe = Recipe { desc: T::Desc::default(), target: Target::default(), options: Options::NONE };
     let again = || {
+        if bytes.is_null() {
+            return Err(Status::ParamNullptr);
+        }
+        if len != T::STORED_BYTES {
+            return Err(Status::ParamInvalid);
+        }
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { core::slice::from_raw_parts(bytes, len) };
         let (mut digest, want) = recipe.load(bytes)?;
         // What was stored had a plan, so bytes without one are damaged.
         let plan = make::<T>(&recipe.desc, &recipe.target, &recipe.options).map_err(|_| Status::ParamInvalid)?;

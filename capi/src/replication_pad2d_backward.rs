@@ -101,8 +101,8 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_tiles(
     unsafe { held::get(tiling) }.map_or(0, |plan| plan.tiles(phase, share).count())
 }
 
-/// Describes tile number `index` of a share, found in time proportional to the number; UBTILE_ERROR_PARAM_INVALID where there
-/// is none.
+/// Describes tile number `index` of a share, found with a look at the tiles of two planes at most; UBTILE_ERROR_PARAM_INVALID
+/// where there is none.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct; `info` is written.

@@ -37,6 +37,28 @@ fn pick_bytes(plan: &max_unpool::Plan, cells: usize, elements: usize) -> usize {
     run + boxed(target, 1, cells, p.dtype)
 }
 
+/// Whether tiles are found by their number, from wherever, as one after the other, and what comes behind them.
+fn found_by_number<T: PartialEq + std::fmt::Debug>(
+    tiles: impl Iterator<Item = T> + Clone,
+) -> Result<(), TestCaseError> {
+    let all: Vec<T> = tiles.clone().collect();
+    for start in [0, 1, 2, 3, all.len() / 3, all.len() / 2 + 1, all.len().saturating_sub(2), all.len()] {
+        let mut from = tiles.clone();
+        for _ in 0..start {
+            from.next();
+        }
+        let left = all.len().saturating_sub(start);
+        for number in [0, 1, 2, 5, left / 4, left / 2, left.saturating_sub(1), left, left + 7, usize::MAX] {
+            let mut from = from.clone();
+            let at = start.saturating_add(number);
+            let (found, next) = (from.nth(number), from.next());
+            prop_assert_eq!(found.as_ref(), all.get(at), "{} behind {} of {}", number, start, all.len());
+            prop_assert_eq!(next.as_ref(), all.get(at.saturating_add(1)), "behind {} and {}", number, start);
+        }
+    }
+    Ok(())
+}
+
 /// What a share's tiles say that they take, and what that is counted from their boxes.
 fn said_and_counted(any: &TilingPlan, phase: usize, share: usize) -> Vec<(usize, usize)> {
     match any {
@@ -162,6 +184,21 @@ proptest! {
     }
 
     /// Every choice names the bound that holds it; what it says of smaller and larger values is so.
+    #[test]
+    fn tiles_have_numbers(problem in problems(), target in targets(), limit in limits()) {
+        let any = planned(&problem, &target, limit);
+        for (phase, shares) in any.phases().map(|phase| phase.shares).enumerate() {
+            for share in 0..shares {
+                match &any {
+                    TilingPlan::GridSampler2dBackward(plan) => found_by_number(plan.tiles(phase, share))?,
+                    TilingPlan::MaxUnpool2dBackward(plan) => found_by_number(plan.tiles(phase, share))?,
+                    TilingPlan::ReplicationPad2dBackward(plan) => found_by_number(plan.tiles(phase, share))?,
+                    TilingPlan::Im2colBackward(plan) => found_by_number(plan.tiles(phase, share))?,
+                }
+            }
+        }
+    }
+
     #[test]
     fn choices_are_true(problem in computed(), target in targets(), limit in limits()) {
         let plan = planned(&problem, &target, limit);

@@ -48,7 +48,21 @@ fn what_is_not_usable_is_refused() {
         let least = Target { cores: 1, block_bytes: 1, vector_bytes: 1, ..machine };
         assert_eq!(plan(&desc, &least, null(), &mut tiling, null_mut()), UBTILE_SUCCESS);
         assert_eq!(run(&good, &tiling), UBTILE_SUCCESS);
-        // A plan that could not be made leaves none behind.
+        // A plan that could not be made leaves none behind, whatever was missing.
+        for (no_desc, no_machine) in [(null(), &raw const machine), (&raw const desc, null())] {
+            assert_eq!(plan(&raw const desc, &raw const least, null(), &mut tiling, null_mut()), UBTILE_SUCCESS);
+            assert_eq!(plan(no_desc, no_machine, null(), &mut tiling, null_mut()), UBTILE_ERROR_PARAM_NULLPTR);
+            assert_eq!(run(&good, &tiling), UBTILE_ERROR_PARAM_INVALID);
+        }
+        let load = pad::ubtile_replication_pad2d_backward_load;
+        for (at, len, status) in [
+            (null(), pad::UBTILE_REPLICATION_PAD2D_BACKWARD_STORED_BYTES, UBTILE_ERROR_PARAM_NULLPTR),
+            (whole.cast::<u8>().cast_const(), 8, UBTILE_ERROR_PARAM_INVALID),
+        ] {
+            assert_eq!(plan(&raw const desc, &raw const least, null(), &mut tiling, null_mut()), UBTILE_SUCCESS);
+            assert_eq!(load(at, len, null_mut(), &mut tiling, null_mut()), status);
+            assert_eq!(run(&good, &tiling), UBTILE_ERROR_PARAM_INVALID);
+        }
         let wrong = pad::ReplicationPadDesc { padding: [1, 1, 1, 1], ..desc };
         assert_eq!(plan(&wrong, &machine, null(), &mut tiling, null_mut()), UBTILE_ERROR_PARAM_INVALID);
         assert_eq!(run(&good, &tiling), UBTILE_ERROR_PARAM_INVALID);

@@ -40,6 +40,28 @@ pub(crate) fn ceil_div(n: usize, by: NonZeroUsize) -> usize {
     n / by + usize::from(n % by != 0)
 }
 
+/// Runs of at most `step` units, of which none goes over the end of a plane of so many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunsOfPlanes {
+    pub(crate) plane: NonZeroUsize,
+    pub(crate) step: NonZeroUsize,
+}
+
+impl RunsOfPlanes {
+    /// Where the run begins that is so many behind the one that begins at `at`; at the last address if that is beyond.
+    pub(crate) fn begin(&self, at: usize, runs: usize) -> usize {
+        let Self { plane, step } = *self;
+        let left = plane.get().saturating_sub(at % plane);
+        let Some(behind) = runs.checked_sub(ceil_div(left, step)) else {
+            return at.saturating_add(runs.saturating_mul(step.get()));
+        };
+        let of_plane = at_least_1(ceil_div(plane.get(), step));
+        let planes = (behind / of_plane).saturating_mul(plane.get());
+        let rest = (behind % of_plane).saturating_mul(step.get());
+        at.saturating_add(left).saturating_add(planes).saturating_add(rest)
+    }
+}
+
 /// The largest number that divides both; `b` if `a` is 0.
 fn common_divisor(a: usize, b: NonZeroUsize) -> NonZeroUsize {
     let (mut divisor, mut rest) = (b, a);
@@ -185,6 +207,23 @@ mod tests {
         assert_eq!(largest(usize::MAX, usize::MAX, |n| n.checked_mul(8)), Some(usize::MAX / 8));
         assert_eq!(buffer_bytes(5, 2, 32), Some(32));
         assert_eq!(buffer_bytes(usize::MAX / 2, 4, 32), None);
+    }
+
+    #[test]
+    fn runs_begin_where_those_before_them_end() {
+        for (plane, step) in (1..9).flat_map(|plane| (1..11).map(move |step| (plane, step))) {
+            let runs = RunsOfPlanes { plane: at_least_1(plane), step: at_least_1(step) };
+            for start in 0..2 * plane {
+                let mut at = start;
+                for count in 0..20 {
+                    assert_eq!(runs.begin(start, count), at, "{plane} {step}: {count} from {start}");
+                    at += step.min(plane - at % plane);
+                }
+            }
+            assert_eq!(runs.begin(1, usize::MAX - 1), runs.begin(1, usize::MAX - 1).max(usize::MAX / plane));
+        }
+        let one = RunsOfPlanes { plane: at_least_1(usize::MAX), step: at_least_1(2) };
+        assert_eq!((one.begin(3, usize::MAX), one.begin(0, 0)), (usize::MAX, 0));
     }
 
     #[test]

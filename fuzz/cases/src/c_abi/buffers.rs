@@ -274,7 +274,7 @@ pub fn check<D: Copy, T: Copy + Debug, B>(
     }
 }
 
-/// C finds a tile in time proportional to its number: many more take minutes.
+/// Each is a call of C, and one of a padding looks at the tiles of its plane: many more take minutes.
 const MOST_TILES: usize = 500;
 
 fn tile_count(plan: &TilingPlan) -> usize {

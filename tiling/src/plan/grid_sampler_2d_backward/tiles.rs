@@ -4,6 +4,7 @@ use core::iter::FusedIterator;
 use core::ops::Range;
 
 use super::{CHANNEL_BLOCK, Plan, Tile};
+use crate::plan::shares::{at_least_1, ceil_div};
 
 /// Walks blocks of channels, counted over all images, and runs of points.
 #[derive(Clone, Debug)]
@@ -63,6 +64,32 @@ impl Iterator for Tiles {
             (self.point, self.blocks.start) = (self.visited.start, block.saturating_add(1));
         }
         Some(tile)
+    }
+
+    /// Without a look at those before.
+    fn nth(&mut self, number: usize) -> Option<Tile> {
+        let step = at_least_1(self.plan.tile_points);
+        // Points that are the share's own, and those in front of them and behind them.
+        let runs = [self.visited.start..self.own.start, self.own.clone(), self.own.end..self.visited.end];
+        let tiles = |points: &Range<usize>| ceil_div(points.len(), step);
+        // Counted from the first tile of the block.
+        let mut number = number;
+        for run in &runs {
+            let done = run.start..self.point.clamp(run.start, run.end.max(run.start));
+            number = number.saturating_add(tiles(&done));
+        }
+        let each = at_least_1(runs.iter().map(tiles).fold(0, usize::saturating_add));
+        self.blocks.start = self.blocks.start.saturating_add(number / each).min(self.blocks.end);
+        let mut rest = number % each;
+        for run in runs {
+            let count = tiles(&run);
+            if rest < count {
+                self.point = run.start.saturating_add(rest.saturating_mul(step.get()));
+                break;
+            }
+            rest = rest.saturating_sub(count);
+        }
+        self.next()
     }
 }
 

@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use super::{Plan, Tile};
-use crate::plan::shares::at_least_1;
+use crate::plan::shares::{RunsOfPlanes, at_least_1, ceil_div};
 
 /// Walks planes, rows, columns and parts of the kernel. The chain of adaptors that says the same takes twice the code and stack.
 #[derive(Clone, Debug)]
@@ -52,6 +52,24 @@ impl Iterator for Tiles {
             }
         }
         Some(tile)
+    }
+
+    /// Without a look at those before.
+    fn nth(&mut self, number: usize) -> Option<Tile> {
+        let (plan, size) = (&self.plan, &self.plan.size);
+        let (columns, [i, j], [kh, kw]) = (at_least_1(size.columns), size.taps.map(at_least_1), plan.cut_taps());
+        let boxes = at_least_1(ceil_div(plan.problem.w, columns));
+        let [down, across] = [at_least_1(ceil_div(kh, i)), at_least_1(ceil_div(kw, j))];
+        // Counted from the first box of these rows.
+        let parts = (self.column / columns).saturating_mul(down.get()).saturating_add(self.tap[0] / i);
+        let number = number.saturating_add(parts.saturating_mul(across.get())).saturating_add(self.tap[1] / j);
+        let (parts, part) = (number / across, number % across);
+        let (box_of_rows, row_of_taps) = (parts / down, parts % down);
+        let rows = RunsOfPlanes { plane: at_least_1(plan.problem.h), step: at_least_1(size.rows) };
+        self.row = rows.begin(self.row, box_of_rows / boxes);
+        self.column = (box_of_rows % boxes).saturating_mul(columns.get());
+        self.tap = [row_of_taps.saturating_mul(i.get()), part.saturating_mul(j.get())];
+        self.next()
     }
 }
 

@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use super::{Plan, Tile};
-use crate::plan::shares::at_least_1;
+use crate::plan::shares::{RunsOfPlanes, at_least_1, ceil_div};
 
 /// Walks planes, runs of elements and slices of cells.
 #[derive(Clone, Debug)]
@@ -44,6 +44,17 @@ impl Iterator for Tiles {
             (self.cell, self.element) = (0, self.element.saturating_add(last.saturating_sub(first)));
         }
         Some(tile)
+    }
+
+    /// Without a look at those before.
+    fn nth(&mut self, number: usize) -> Option<Tile> {
+        let (size, plane) = (&self.plan.size, at_least_1(self.plan.plane_size()));
+        let cells = at_least_1(size.cells);
+        let slices = at_least_1(ceil_div(self.plan.cells(), cells));
+        let number = number.saturating_add(self.cell / cells);
+        self.element = RunsOfPlanes { plane, step: at_least_1(size.elements) }.begin(self.element, number / slices);
+        self.cell = (number % slices).saturating_mul(cells.get());
+        self.next()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The tiles of a share, one after the other.
 
+use core::num::NonZeroUsize;
+
 use super::{Plan, Tile};
 use crate::plan::shares::{at_least_1, length};
 
@@ -92,6 +94,40 @@ impl Iterator for Tiles {
         };
         tile.local_bytes = bytes.unwrap_or(usize::MAX);
         Some(tile)
+    }
+
+    /// With a look at those of two planes at most.
+    fn nth(&mut self, number: usize) -> Option<Tile> {
+        let height = at_least_1(self.plan.problem.h);
+        let mut number = number;
+        // The rest of a plane has no more rows than are left of it.
+        while number > 0 && self.row < self.end && !self.is_first_of_plane() {
+            self.next()?;
+            number = number.saturating_sub(1);
+        }
+        let planes = self.end.saturating_sub(self.row) / height;
+        if number > 0 && self.is_first_of_plane() && planes > 0 {
+            // All whole planes have the same tiles, or a tile has several.
+            let (tiles, of) = match at_least_1(self.plan.planes) {
+                of if self.plan.planes > 0 => (NonZeroUsize::MIN, of),
+                of => (at_least_1(Self { end: self.row.saturating_add(height.get()), ..self.clone() }.count()), of),
+            };
+            let skipped = (number / tiles).min(planes / of);
+            self.row = self.row.saturating_add(skipped.saturating_mul(of.get()).saturating_mul(height.get()));
+            number = number.saturating_sub(skipped.saturating_mul(tiles.get()));
+        }
+        while number > 0 {
+            self.next()?;
+            number = number.saturating_sub(1);
+        }
+        self.next()
+    }
+}
+
+impl Tiles {
+    /// Whether the next tile begins a plane.
+    fn is_first_of_plane(&self) -> bool {
+        self.row % at_least_1(self.plan.problem.h) == 0 && self.column == 0 && self.done == [0, 0]
     }
 }
 

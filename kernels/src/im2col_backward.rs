@@ -102,9 +102,12 @@ fn with_copies<'a>(
     }
     let on_copies = regions.used.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
+    let slot = plan.problem().slot(Tensor::Out);
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
-    outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
-    then(plan, inputs, outputs.out);
+    outputs.out.as_values().check(slot)?;
+    // What is behind the tensor is the caller's: the last vector of a row may go on in the next one, but not there.
+    let (out, _) = outputs.out.split_at(slot.map_or(0, |slot| slot.span));
+    then(plan, inputs, out);
     Ok(())
 }
 
@@ -148,7 +151,8 @@ pub fn run_share(
     inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, range.len())?;
     if !range.is_empty() {
-        compute(plan, level, What::Rows(part(plan, phase, share)), inputs, outputs.out);
+        let (out, _) = outputs.out.split_at(range.len());
+        compute(plan, level, What::Rows(part(plan, phase, share)), inputs, out);
     }
     Ok(())
 }
@@ -171,11 +175,12 @@ pub fn run_tile(
     check_built(plan)?;
     inputs.grad_output.check_box(Tensor::GradOutput, plan.problem().dtype, tile.input_cells())?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, tile.cells())?;
+    let (out, _) = outputs.out.split_at(tile.cells());
     let (sums, out) = if apart {
         sums.as_values().check_box(Tensor::Out, dtype, tile.cells())?;
-        (sums, Some(outputs.out))
+        (sums.split_at(tile.cells()).0, Some(out))
     } else {
-        (outputs.out, None)
+        (out, None)
     };
     compute(plan, level, What::Tile(tile, out), inputs, sums);
     Ok(())

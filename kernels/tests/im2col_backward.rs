@@ -253,6 +253,35 @@ fn nothing_is_written_behind_a_row() {
     }
 }
 
+/// Buffers that are longer than the tensor: what is behind it is the caller's, bit by bit. To add +0.0 would change -0.0 and a
+/// signalling NaN.
+#[test]
+fn nothing_is_written_behind_the_tensor() {
+    for (dtype, behind) in [
+        (Dtype::F16, [0x8000, 0x7d5a]),
+        (Dtype::Bf16, [0x8000, 0x7fa5]),
+        (Dtype::F32, [0x8000_0000, 0x7fa5_a5a5]),
+        (Dtype::F64, [1 << 63, 0x7ff5_a5a5_a5a5_a5a5]),
+    ] {
+        for (kernel, w) in [[9, 1], [3, 3], [1, 2]].into_iter().flat_map(|k| [60, 61, 64, 67].map(|w| (k, w))) {
+            let shape = Im2col { dtype, out_dtype: dtype, n: 1, c: 1, h: 80, w, ..Default::default() };
+            let spec = Im2col { kernel, padding: [kernel[0] / 2, 0], ..shape };
+            let (problem, grad_output, want) = prepare(&spec, Fill::Uniform, &mut Rng::new(14));
+            let (plan, cells) = (planned(&problem, 1, None), spec.h * w);
+            for (level, behind) in Level::available().flat_map(|level| behind.map(|behind| (level, behind))) {
+                let desc = TensorDesc::contiguous(dtype, &[cells + 40]).unwrap();
+                let mut out = Data::from_bits_fn(desc, |_| behind);
+                let outputs = Outputs { out: values_mut(&mut out) };
+                run(&plan, level, Inputs { grad_output: values(&grad_output) }, outputs, &mut []).unwrap();
+                for at in 0..cells + 40 {
+                    let wanted = if at < cells { want.bits(at) } else { behind };
+                    assert_eq!(out.bits(at), wanted, "{level} {dtype:?} {kernel:?} {w}: element {at} of {cells}");
+                }
+            }
+        }
+    }
+}
+
 /// Rows that lie one behind the other in planes, or planes in images, that do not.
 #[test]
 fn gaps_between_planes_or_images() {

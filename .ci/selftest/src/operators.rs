@@ -80,10 +80,15 @@ impl Setting<'_> {
         let plan = plan(&check(&desc, None, Edition::Any).ok()?, &self.target, &self.options).ok()?;
         let mut arena = self.memory.arena();
         let (pixels, values) = (case.image.iter().product::<usize>(), points.iter().product::<usize>());
+        let grid = arena.filled(dtype, values, 3);
+        if let (Dtype::F64, Some(first)) = (dtype, grid.first_chunk_mut()) {
+            // The x of the first point: the lowest column that has a pixel, behind one that 32 bits do not count.
+            *first = ((2.0 * (0.5 - 2_147_483_648.0) + 1.0) / case.image[3] as f64 - 1.0).to_ne_bytes();
+        }
         let inputs = grid_sampler::Inputs {
             grad_output: Values::from_bytes(dtype, arena.filled(dtype, n * c * rows * columns, 1))?,
             input: Values::from_bytes(dtype, arena.filled(dtype, pixels, 2))?,
-            grid: Values::from_bytes(dtype, arena.filled(dtype, values, 3))?,
+            grid: Values::from_bytes(dtype, grid)?,
         };
         let (input_grad, grid_grad) = (arena.take(pixels * dtype.size()), arena.take(values * dtype.size()));
         let workspace = arena.take(plan.workspace_bytes());

@@ -63,11 +63,12 @@ impl Bicubic {
     }
 }
 
-/// Row and column of the first of the pixels of point `k` of a chunk, as if there were no border; `None` where it mixes none.
+/// Row and column of the first of the pixels of point `k` of a chunk, as if there were no border; `None` where it mixes none. Cells are
+/// from -2^31 on, so in 32 bits what lies before the first of them wraps to a place where no image has a pixel.
 #[inline(always)]
 pub(crate) fn first_of<A: Real>(cells: &Cells<A>, k: usize) -> Option<[isize; 2]> {
     let (x, y) = (*cells.x.cell.get(k)?, *cells.y.cell.get(k)?);
-    (is_somewhere(x) && is_somewhere(y)).then(|| [y.to_isize().saturating_sub(1), x.to_isize().saturating_sub(1)])
+    (is_somewhere(x) && is_somewhere(y)).then(|| [y.to_isize().wrapping_sub(1), x.to_isize().wrapping_sub(1)])
 }
 
 /// Weights of the pixels, row by row.
@@ -86,7 +87,8 @@ impl Beyond {
     /// What shows at four places from the first on.
     #[inline(always)]
     fn pixels(&self, first: isize) -> [i64; 4] {
-        let first = first as i64;
+        // Of the cell behind it, which does not wrap.
+        let first = (first.wrapping_add(1) as i64).saturating_sub(1);
         let mut pixels = [first, first.saturating_add(1), first.saturating_add(2), first.saturating_add(3)];
         if first < 0 || first.saturating_add(3) >= self.size {
             for pixel in &mut pixels {

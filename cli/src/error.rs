@@ -54,13 +54,18 @@ impl fmt::Display for Error {
             if i > 0 {
                 f.write_char(' ')?;
             }
-            part.chars().try_for_each(|c| match c.is_control() {
-                true => write!(f, "{}", c.escape_debug()),
-                false => f.write_char(c),
-            })?;
+            put_plain(f, part)?;
         }
         Ok(())
     }
+}
+
+/// Writes a line without what terminals take for commands.
+pub(crate) fn put_plain(to: &mut impl fmt::Write, line: &str) -> fmt::Result {
+    line.chars().try_for_each(|c| match c.is_control() {
+        true => write!(to, "{}", c.escape_debug()),
+        false => to.write_char(c),
+    })
 }
 
 #[cfg(test)]

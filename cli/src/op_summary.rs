@@ -216,12 +216,19 @@ impl Row {
         match operator {
             Operator::GridSampler2dBackward => {
                 let (gradient, image, grid) = (input(0)?, input(1)?, input(2)?);
-                say("grad_output", &channels_first(gradient, grid));
-                say("input", &if is_last(gradient, grid) { first(image) } else { image.clone() });
+                let order = Order::of(gradient, image, grid);
+                say("grad_output", &order.channels_first(gradient));
+                say("input", &order.channels_first(image));
                 say("grid", grid);
-                if !given("--interpolation") && !given("--padding-mode") && !given("--align-corners") {
-                    assumed.push("bilinear, zeros, align-corners false".into());
+                if order == Order::Either {
+                    assumed.push("channels first: these shapes could have them last, too".into());
                 }
+                let defaults = [
+                    ("--interpolation", "bilinear"),
+                    ("--padding-mode", "zeros"),
+                    ("--align-corners", "align-corners false"),
+                ];
+                assumed.extend(unsaid(&defaults, given));
             }
             Operator::MaxUnpool2dBackward => {
                 let of_call = self.kind != "GatherElements" && self.kind != "GatherElementsV2";
@@ -245,10 +252,13 @@ impl Row {
                     let added = |i: usize| {
                         let size =
                             |shape: &Vec<usize>| shape.len().checked_sub(i).and_then(|at| shape.get(at)).copied();
-                        let (padded, own) = (size(input(0).ok()?)?, size(image)?);
-                        Some(padded as i64 - own as i64)
+                        let sizes = [size(input(0).ok()?)?, size(image)?].map(i64::try_from);
+                        let [Ok(padded), Ok(own)] = sizes else { return None };
+                        Some(padded - own)
                     };
-                    let [width, height] = [added(1), added(2)].map(Option::unwrap_or_default);
+                    let [Some(width), Some(height)] = [added(1), added(2)] else {
+                        return Err("the padding does not follow from these shapes".into());
+                    };
                     let padding = format!("{},{},{},{}", width / 2, width - width / 2, height / 2, height - height / 2);
                     assumed.push(format!("padding {padding}, as only the sums of both sides follow from the shapes"));
                     derived.extend(["--padding".to_owned(), padding]);
@@ -262,9 +272,16 @@ impl Row {
                 }
                 match input(0)?.as_slice() {
                     // NC1HWC0.
-                    &[n, blocks, taps, columns, block] => say("grad_output", &[n, blocks * block * taps, columns]),
+                    &[n, blocks, taps, columns, block] => {
+                        let rows = blocks.checked_mul(block).and_then(|channels| channels.checked_mul(taps));
+                        let rows = rows.ok_or_else(|| format!("{blocks} x {block} x {taps} rows are too many"))?;
+                        say("grad_output", &[n, rows, columns]);
+                    }
                     other => say("grad_output", other),
                 }
+                let defaults =
+                    [("--dilation", "dilation 1,1"), ("--padding", "padding 0,0"), ("--stride", "stride 1,1")];
+                assumed.extend(unsaid(&defaults, given));
             }
         }
         let first_dtype = self.dtypes.first().map(String::as_str).unwrap_or_default();
@@ -279,20 +296,48 @@ impl Row {
     }
 }
 
-/// Whether the sizes of the grid are second and third of an image, so that channels are last.
-fn is_last(gradient: &[usize], grid: &[usize]) -> bool {
-    let sizes = grid.get(1..3);
-    gradient.get(2..4) != sizes && gradient.get(1..3) == sizes
+/// What of some options a row does not say, and what they are then, if any.
+fn unsaid(defaults: &[(&str, &str)], given: impl Fn(&str) -> bool) -> Option<String> {
+    let missing: Vec<_> = defaults.iter().filter(|(option, _)| !given(option)).map(|(_, value)| *value).collect();
+    (!missing.is_empty()).then(|| missing.join(", "))
 }
 
-fn channels_first(gradient: &[usize], grid: &[usize]) -> Vec<usize> {
-    if is_last(gradient, grid) { first(gradient) } else { gradient.to_vec() }
+/// In which order the dimensions of an image are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Channels behind the images.
+    First,
+    /// Channels last.
+    Last,
+    /// The shapes fit both; taken as the first.
+    Either,
 }
 
-/// Channels from the end to the front.
-fn first(shape: &[usize]) -> Vec<usize> {
-    match *shape {
-        [n, h, w, c] => vec![n, c, h, w],
-        _ => shape.to_vec(),
+impl Order {
+    /// The one in which both tensors have as many channels, and `grad_output` the sizes of the grid; in none, that of the sizes.
+    fn of(gradient: &[usize], image: &[usize], grid: &[usize]) -> Self {
+        let sizes = grid.get(1..3);
+        let first = gradient.get(2..4) == sizes && gradient.get(1) == image.get(1);
+        let last = gradient.get(1..3) == sizes && gradient.get(3) == image.get(3);
+        let only_last = gradient.get(1..3) == sizes && gradient.get(2..4) != sizes;
+        match (first, last) {
+            // Of an image with three equal sizes both are the same.
+            (true, true) if !is_cube(image) => Self::Either,
+            (false, true) => Self::Last,
+            (false, false) if only_last => Self::Last,
+            _ => Self::First,
+        }
     }
+
+    fn channels_first(self, shape: &[usize]) -> Vec<usize> {
+        match *shape {
+            [n, h, w, c] if self == Self::Last => vec![n, c, h, w],
+            _ => shape.to_vec(),
+        }
+    }
+}
+
+/// Whether all but the first size are the same, so that their order does not matter.
+fn is_cube(shape: &[usize]) -> bool {
+    matches!(*shape, [_, a, b, c] if a == b && b == c)
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use ubtile_sim::report::Envelope;
 use ubtile_tiling::{TensorDesc, TensorSlot};
 
-use crate::error::Error;
+use crate::error::{Error, put_plain};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -64,9 +64,20 @@ fn pretty(value: &impl Serialize) -> Result<String, Error> {
 /// Prints a result.
 pub(crate) fn print<R: Report>(format: Format, report: &R) -> Result<(), Error> {
     show(&match format {
-        Format::Table => report.text(),
+        Format::Table => shown(&report.text()),
         Format::Json => json(report)?,
     })
+}
+
+/// A text for a terminal: names in files may have what it takes for commands.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.lines() {
+        // A string takes everything.
+        let _ = put_plain(&mut shown, line);
+        shown.push('\n');
+    }
+    shown
 }
 
 /// Prints a JSON document, whatever the format.

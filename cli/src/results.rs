@@ -41,7 +41,7 @@ pub(crate) fn read(path: &Path) -> Result<(BTreeMap<&'static str, f64>, Option<V
         }
     };
     match numbers.get(TASK) {
-        Some(time) if *time > 0.0 => Ok((numbers, json)),
+        Some(time) if *time > 0.0 && time.is_finite() => Ok((numbers, json)),
         _ => Err(Error::file(path, "says no time")),
     }
 }

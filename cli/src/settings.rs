@@ -72,6 +72,9 @@ impl Settings {
 /// Tables of a product whose numbers are costs: a run that rests on none of them cannot change with it.
 const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics", "conflicts"];
 
+/// Tables that no run and no plan rests on, only what follows from them.
+const NOMINAL: [&str; 2] = ["rates", "vector_core_rates"];
+
 /// The numbers of a product that a name stands for, if it does; a constant of a program comes before them.
 fn keys<'a>(name: &'a str, text: &str) -> Vec<&'a str> {
     match SHORT.iter().find(|(short, _)| *short == name) {
@@ -114,7 +117,8 @@ pub(crate) fn warn_of_idle(set: &[Named<String>], varied: Option<&str>, runs: &[
     let evidence = || runs.iter().filter_map(|run| run.timing.as_ref()).flat_map(|timing| &timing.evidence);
     for name in set.iter().map(|setting| setting.name.as_str()).chain(varied) {
         let is_asked = || evidence().any(|e| e.key == name || e.source.contains(name));
-        if is_cost(name) && evidence().next().is_some() && !is_asked() {
+        let is_number = is_cost(name) || name.split_once('.').is_some_and(|(table, _)| NOMINAL.contains(&table));
+        if is_number && evidence().next().is_some() && !is_asked() {
             warn(name, "nothing here depends on it");
         }
     }

@@ -90,8 +90,11 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
     );
     wrong("[cores]\nai = 0", "mine.toml:2: cores.ai: expected a whole number from 1, found 0");
     wrong("[cores]\nai = 2.5", "mine.toml:2: cores.ai: expected a whole number from 1, found 2.5");
-    wrong("[rates]\nddr_read = 0", "mine.toml:2: rates.ddr_read: expected a number above 0, found 0");
-    wrong("[rates]\nddr_read = inf", "mine.toml:2: rates.ddr_read: expected a number above 0, found inf");
+    wrong("[rates]\nddr_read = 0", "mine.toml:2: rates.ddr_read: expected a number from 0.001 to 1000000000, found 0");
+    wrong(
+        "[rates]\nddr_read = inf",
+        "mine.toml:2: rates.ddr_read: expected a number from 0.001 to 1000000000, found inf",
+    );
     wrong("[dma]\nissue_cycles = nan", "mine.toml:2: dma.issue_cycles: expected a number from 0 to 1000000, found nan");
     wrong(
         "[dma]\nissue_cycles = 1e7",

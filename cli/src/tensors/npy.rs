@@ -36,7 +36,10 @@ pub(super) fn descr(dtype: Dtype) -> Option<&'static str> {
 /// # Errors
 /// What is wrong, to follow the name of the tensor.
 pub(super) fn read_header(mut reader: impl Read) -> Result<(usize, TensorDesc), String> {
-    let cut = |e: io::Error| format!("has no whole numpy header ({e})");
+    let cut = |e: io::Error| match e.kind() {
+        io::ErrorKind::UnexpectedEof => format!("has no whole numpy header ({e})"),
+        _ => format!("cannot be read ({e})"),
+    };
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(cut)?;
     let [magic @ .., major, _minor] = &start;

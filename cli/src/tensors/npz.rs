@@ -50,7 +50,10 @@ impl Npz {
             return Err(Error::tensor(path, name, "is missing"));
         };
         let result = Header::read(&mut member).and_then(|Header { bytes, .. }| {
-            let damaged = |e| format!("is cut off or damaged ({e})");
+            let damaged = |e: io::Error| match e.kind() {
+                io::ErrorKind::OutOfMemory => format!("has {bytes} bytes, for which there is no memory"),
+                _ => format!("is cut off or damaged ({e})"),
+            };
             let buffer = Buffer::read(&mut member, bytes).map_err(damaged)?;
             // The checksum is compared where the member ends.
             match member.read(&mut [0]).map_err(damaged)? {

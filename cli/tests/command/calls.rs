@@ -58,14 +58,79 @@ fn options_of_the_list_are_no_attributes() {
     let row = |more: &str| {
         format!("im2col-backward,\"2,27,256\",FLOAT,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1{more}\"\n")
     };
-    let list = format!("OP Type,Input Shapes,Input Data Types,Attributes\n{}{}", row(""), row(" --soc Ascend910A"));
+    let others = [" --soc Ascend910A", " --output foo", " --output=foo", " --format json"].map(row).concat();
+    let list = format!("OP Type,Input Shapes,Input Data Types,Attributes\n{}{others}", row(""));
     fs::write(folder.path().join("list.csv"), list).unwrap();
     let calls = json(folder.path(), "plan --calls list.csv --cores 3 --set local_bytes=100000");
     let calls = calls["calls"].as_array().unwrap();
     let command = calls[0]["command"].as_str().unwrap();
     assert!(command.ends_with(" --cores 3 --set local_bytes=100000"), "{command}");
     assert_eq!(json(folder.path(), command.strip_prefix("ubtile ").unwrap())["block_dim"], 3);
-    assert_eq!(calls[1]["error"], "--soc is no attribute: it is said of the whole list");
+    for (call, word) in calls[1..].iter().zip(["--soc", "--output", "--output=foo", "--format"]) {
+        assert_eq!(call["error"], format!("{word} is no attribute: it is said of the whole list"));
+    }
+}
+
+/// Where shapes leave a choice it is listed, and so is each attribute that a row does not have.
+#[test]
+fn what_a_row_leaves_open_is_assumed_and_listed() {
+    let folder = tempdir().unwrap();
+    let grid = |shapes: &str, more: &str| format!("GridSampler2DGrad,\"{shapes}\",FLOAT;FLOAT;FLOAT,\"{more}\"\n");
+    let col2im = |more: &str| format!("Col2im,\"2,2,9,256,16\",FLOAT,\"--kernel-size 3,3 --input-size {more}\"\n");
+    let all = "--interpolation bicubic --padding-mode border --align-corners true";
+    let (none, ambiguous) =
+        ("bilinear, zeros, align-corners false", "channels first: these shapes could have them last, too");
+    let rows: [(String, &[usize], &[&str]); 9] = [
+        (grid("2,64,64,64;2,96,96,64;2,64,64,2", ""), &[2, 64, 96, 96], &[none]),
+        (grid("2,64,64,64;2,64,96,96;2,64,64,2", all), &[2, 64, 96, 96], &[]),
+        (grid("2,64,64,64;2,64,32,64;2,64,64,2", all), &[2, 64, 32, 64], &[ambiguous]),
+        (grid("2,64,64,64;2,64,64,64;2,64,64,2", all), &[2, 64, 64, 64], &[]),
+        (
+            grid("2,8,8,3;2,16,16,3;2,8,8,2", "--interpolation nearest"),
+            &[2, 3, 16, 16],
+            &["zeros, align-corners false"],
+        ),
+        (col2im("18,18"), &[2, 288, 256], &["dilation 1,1, padding 0,0, stride 1,1"]),
+        (col2im("16,16 --padding 1,1 --stride=1,1"), &[2, 288, 256], &["dilation 1,1"]),
+        (grid("2,3,8,8;2,3,16,16;2,8,8,2", all), &[2, 3, 16, 16], &[]),
+        (grid("1,2,3,3;1,2,5,4;1,3,3,2", all), &[1, 2, 5, 4], &[]),
+    ];
+    let list: String = rows.iter().map(|(row, ..)| row.as_str()).collect();
+    fs::write(folder.path().join("list.csv"), format!("OP Type,Input Shapes,Input Data Types,Attributes\n{list}"))
+        .unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv");
+    for ((row, shape, assumed), call) in rows.iter().zip(calls["calls"].as_array().unwrap()) {
+        let tensor = usize::from(row.starts_with("Grid"));
+        assert_eq!(call["plan"]["tensors"][tensor]["shape"], json!(shape), "{row}{call}");
+        assert_eq!(call["assumed"], json!(assumed), "{row}");
+    }
+}
+
+/// Sizes that no tensor has.
+#[test]
+fn sizes_of_a_row_are_not_multiplied_beyond_all_numbers() {
+    let folder = tempdir().unwrap();
+    let list = "OP Type,Input Shapes,Input Data Types,Output Shapes,Attributes\n\
+                Col2im,\"2,4294967296,9,3136,4294967296\",FLOAT,,\"--kernel-size 3,3 --input-size 56,56\"\n\
+                PadV3GradReplicate,\"1,1,4,18446744073709551615\",FLOAT,\"1,1,4,4\",\n\
+                PadV3GradReplicate,\"1,1,4,4\",FLOAT,\"1,1,2,2\",\n";
+    fs::write(folder.path().join("list.csv"), list).unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv");
+    let errors: Vec<_> = calls["calls"].as_array().unwrap().iter().map(|call| call["error"].clone()).collect();
+    let (many, unknown) =
+        ("4294967296 x 4294967296 x 9 rows are too many", "the padding does not follow from these shapes");
+    assert_eq!(errors, [json!(many), json!(unknown), Value::Null]);
+}
+
+/// A name that has what terminals take for commands.
+#[test]
+fn names_are_no_commands_for_terminals() {
+    let folder = tempdir().unwrap();
+    let list = "Op Name,OP Type,Input Shapes,Input Data Types\n\x1b[2Jx,replication-pad2d-backward,\"1,1,4\",FLOAT\n\
+                b,MaxUnpool2dBackward,\"1,1,2,2;1,1,4,4;1,1,2,2\",FLOAT;FLOAT;INT64\n";
+    fs::write(folder.path().join("list.csv"), list).unwrap();
+    let text = ok(folder.path(), "plan --calls list.csv");
+    assert!(text.contains(r"\u{1b}[2Jx") && !text.contains('\x1b'), "{text}");
 }
 
 #[test]

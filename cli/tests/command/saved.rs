@@ -94,6 +94,22 @@ fn files_replace_what_an_earlier_run_left() {
     assert_eq!(names(folder), ["add.tile", "out"]);
 }
 
+/// What else is in the way stays, and so does all that would be replaced.
+#[test]
+fn a_folder_in_the_way_of_a_file_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    program(folder.path());
+    fs::create_dir_all(out.join("report.json")).unwrap();
+    fs::write(out.join("report.json/mine"), "mine").unwrap();
+    fs::write(out.join("report.txt"), "old").unwrap();
+    let message = fails(folder.path(), "sim --program add.tile --output out", 3);
+    assert!(message.contains("report.json: is a folder, where a file is to be written"), "{message}");
+    assert_eq!(names(&out), ["report.json", "report.txt"]);
+    assert_eq!(fs::read_to_string(out.join("report.txt")).unwrap(), "old");
+    assert_eq!(fs::read_to_string(out.join("report.json/mine")).unwrap(), "mine");
+}
+
 #[test]
 fn nothing_is_written_when_something_is_wrong() {
     let folder = tempfile::tempdir().unwrap();

@@ -70,11 +70,12 @@ impl fmt::Display for Rate {
     }
 }
 
+/// Beyond, neither the time of a byte nor that of a gigabyte could be told.
 impl Kind for Rate {
-    const EXPECTED: &'static str = "a number above 0";
+    const EXPECTED: &'static str = "a number from 0.001 to 1000000000";
 
     fn read(value: &Value) -> Option<Self> {
-        Self::new(number(value)?)
+        number(value).filter(|number| (1e-3..=1e9).contains(number)).map(Self)
     }
 
     fn value(&self) -> Value {

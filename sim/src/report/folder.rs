@@ -1,7 +1,7 @@
 //! A folder that appears when it is complete.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -116,7 +116,7 @@ impl Folder {
     /// Gives it its name. In a folder that is there already, its files and folders replace those of the same name, each at once.
     ///
     /// # Errors
-    /// Something could not be renamed.
+    /// A folder has the name of a file, or a file that of a folder, and nothing is replaced; or something could not be renamed.
     pub fn keep(self) -> Result<(), NotWritten> {
         let failed = |e: io::Error| NotWritten::new(&self.path, e);
         match fs::rename(self.staged.path(), &self.path) {
@@ -131,8 +131,25 @@ impl Folder {
         }
         let entries =
             fs::read_dir(self.staged.path()).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        entries.iter().try_for_each(|entry| replace(&entry.path(), &self.path.join(entry.file_name()))).map_err(failed)
+        let to = |entry: &DirEntry| self.path.join(entry.file_name());
+        // Before anything is moved: what else is in the way stays, and so does all that would be replaced.
+        if let Some(other) = entries.iter().map(|entry| (entry.path(), to(entry))).find_map(in_the_way) {
+            return Err(other);
+        }
+        entries
+            .iter()
+            .try_for_each(|entry| replace(&entry.path(), &to(entry)).map_err(|e| NotWritten::new(&to(entry), e)))
     }
+}
+
+/// A folder where a file is to be, or a file where a folder is.
+fn in_the_way((from, to): (PathBuf, PathBuf)) -> Option<NotWritten> {
+    let cause = match (from.is_dir(), to.is_dir(), to.exists()) {
+        (false, true, _) => "is a folder, where a file is to be written",
+        (true, false, true) => "is a file, where a folder is to be written",
+        _ => return None,
+    };
+    Some(NotWritten { path: to, cause: cause.into() })
 }
 
 /// Gives a file or a folder its name, in place of what has it.

@@ -105,6 +105,10 @@ fn plan(words: &[String], place: &Place, args: &CallsArgs) -> Result<Plan, Error
         let text = e.render().to_string();
         Error::Usage(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     };
+    let of_list = |word: &&String| matches!(word.split('=').next(), Some("--format" | "--output"));
+    if let Some(word) = words.iter().find(of_list) {
+        return Err(Error::Usage(format!("{word} is no attribute: it is said of the whole list")));
+    }
     let cli = Cli::try_parse_from(words).map_err(usage)?;
     let Some(Command::Plan { operator: Some(operator), .. }) = cli.command else {
         return Err(Error::Usage("no operator".into()));

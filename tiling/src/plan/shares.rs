@@ -220,7 +220,7 @@ mod tests {
                     at += step.min(plane - at % plane);
                 }
             }
-            assert_eq!(runs.begin(1, usize::MAX - 1), runs.begin(1, usize::MAX - 1).max(usize::MAX / plane));
+            assert!(runs.begin(1, usize::MAX - 1) >= usize::MAX / plane, "{plane} {step}");
         }
         let one = RunsOfPlanes { plane: at_least_1(usize::MAX), step: at_least_1(2) };
         assert_eq!((one.begin(3, usize::MAX), one.begin(0, 0)), (usize::MAX, 0));

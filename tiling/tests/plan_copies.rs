@@ -78,6 +78,15 @@ proptest! {
         }
     }
 
+    /// As much workspace as a plan says that it takes is enough for as many shares.
+    #[test]
+    fn a_plan_fits_into_its_own_workspace(problem in computed(), target in targets()) {
+        let plan = planned(&problem, &target, None);
+        let same = planned(&problem, &target, Some(plan.workspace_bytes()));
+        prop_assert_eq!(same.block_dim(), plan.block_dim());
+        prop_assert!(same.workspace_bytes() <= plan.workspace_bytes());
+    }
+
     /// Nothing is copied where there is nothing to compute.
     #[test]
     fn nothing_is_not_copied(problem in problems(), target in targets()) {
@@ -179,4 +188,21 @@ fn more_shares_need_no_copies() {
         copied += usize::from(!copies(&plan).0.is_empty());
     }
     assert!(copied > 0, "no plan with copies and one share");
+}
+
+/// A copy of `input` spares each share one of its own, so shares may fit that would not without it.
+#[test]
+fn shares_fit_by_the_copy_that_they_read() {
+    let spec = GridSampler { n: 3, c: 1, hi: 15, wi: 4096, ho: 40, wo: 100, ..Default::default() };
+    let spec = GridSampler { inputs: Layout::Transposed, ..spec };
+    let (problem, target) = (Problem::GridSampler2dBackward(spec.problem()), TargetSpec::host(8));
+    let plan = planned(&problem, &target, None);
+    let least = (0..=plan.workspace_bytes())
+        .rev()
+        .step_by(64)
+        .take_while(|&limit| planned(&problem, &target, Some(limit)).block_dim() == plan.block_dim());
+    let least = least.last().expect("its own workspace is enough");
+    let fewer = planned(&problem, &target, Some(least - 64));
+    let choice = fewer.choices().find(|choice| choice.name == "block_dim").expect("every plan has one");
+    assert!(choice.larger.needs <= least && choice.larger.needs > least - 64, "{choice:?}");
 }

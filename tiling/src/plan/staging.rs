@@ -63,6 +63,9 @@ impl Copies {
     /// No copies.
     pub(super) const NONE: Self = Self { made: [false; COUNT], pays: [false; COUNT] };
 
+    /// One of `input` alone, if this build makes any.
+    pub(super) const OF_INPUT: Self = Self { made: [false, BUILT, false], pays: [false, BUILT, false] };
+
     /// Decides. `pays` says of which inputs a copy does, on a target with caches; `bytes` how large the workspace is with such
     /// copies. One that would break the limit is not made.
     pub(super) fn choose(

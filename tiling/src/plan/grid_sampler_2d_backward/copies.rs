@@ -56,21 +56,38 @@ impl Plan {
         }
     }
 
+    /// Whether a copy of a tensor pays.
+    fn copy_pays(&self, tensor: Tensor) -> bool {
+        let p = &self.problem;
+        let ([.., step], reads) = match tensor {
+            Tensor::Input => (p.input_strides, self.reads_input() && !self.has_few_points()),
+            _ => (p.grad_output_strides, true),
+        };
+        // Asked first, as the smallest calls take twice the time to describe a tensor.
+        step > 1 && reads && p.slot(tensor).is_some_and(|slot| self.reads_far(&slot))
+    }
+
+    /// Least bytes of workspace that the route takes with its shares: without copies, or with one of `input`, which can spare each
+    /// share one of its own. Leaves no copies.
+    pub(super) fn least_bytes(&mut self) -> Option<usize> {
+        let bytes = |plan: &Self| Some(plan.lay_out()?.bytes());
+        self.copies = Copies::NONE;
+        let alone = bytes(self)?;
+        if !BUILT || !self.common.target.capabilities.caches || !self.copy_pays(Tensor::Input) {
+            return Some(alone);
+        }
+        self.copies = Copies::OF_INPUT;
+        let copied = bytes(self);
+        self.copies = Copies::NONE;
+        Some(copied.map_or(alone, |copied| alone.min(copied)))
+    }
+
     /// Decides which copies there are, by strides and by the workspace limit.
     pub(super) fn choose_copies(&mut self) {
         if !BUILT {
             return;
         }
-        let p = &self.problem;
-        let far = |tensor| {
-            let ([.., step], reads) = match tensor {
-                Tensor::Input => (p.input_strides, self.reads_input() && !self.has_few_points()),
-                _ => (p.grad_output_strides, true),
-            };
-            // Asked first, as the smallest calls take twice the time to describe a tensor.
-            step > 1 && reads && p.slot(tensor).is_some_and(|slot| self.reads_far(&slot))
-        };
-        let [grad_output, input] = [Tensor::GradOutput, Tensor::Input].map(far);
+        let [grad_output, input] = [Tensor::GradOutput, Tensor::Input].map(|tensor| self.copy_pays(tensor));
         let pays = |tensor| if tensor == Tensor::Input { input } else { tensor == Tensor::GradOutput && grad_output };
         let (target, limit) = (self.common.target, self.common.options.workspace_limit);
         // Tried in place, as a plan is too large for copies of it.

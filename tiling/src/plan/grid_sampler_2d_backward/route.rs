@@ -185,7 +185,7 @@ impl Plan {
     pub(super) fn fits_limit(&mut self, route: Route, shares: usize, cut: usize) -> bool {
         (self.route, self.common.block_dim, self.cut) = (route, shares, cut);
         let limit = if self.has_few_points() { 0 } else { self.common.options.workspace_limit.unwrap_or(usize::MAX) };
-        self.lay_out().is_some_and(|workspace| workspace.bytes() <= limit)
+        self.least_bytes().is_some_and(|bytes| bytes <= limit)
     }
 
     /// Whether there are so few points that to find the pixels of each where they lie takes less than to stage the image, which reads
@@ -259,13 +259,13 @@ impl Plan {
         let (cores, limit) = (self.common.target.cores, self.common.options.workspace_limit);
         let choice = cores::block_dim(cores, |cores| routed(cores, limit).common.block_dim);
         let Some(limit) = limit.filter(|_| choice.value < cores) else { return choice };
-        let unlimited = routed(cores, None);
+        let mut unlimited = routed(cores, None);
         let value = unlimited.common.block_dim;
         if value <= choice.value {
             return choice;
         }
         let bound = Bound::WorkspaceLimit;
-        let needs = unlimited.lay_out().map_or(usize::MAX, |workspace| workspace.bytes());
+        let needs = unlimited.least_bytes().unwrap_or(usize::MAX);
         let larger = Larger { value, bound, limit, needs };
         Choice { bound, limit, used: self.common.workspace.bytes(), larger, ..choice }
     }

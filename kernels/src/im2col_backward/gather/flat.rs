@@ -17,7 +17,7 @@ use super::above::Ahead;
 use super::kernel_rows::KernelRows;
 use super::line::write_what_fits;
 use super::sums::weaves;
-use super::{MOST, V, enclosing, plane_at, windows_of_plane};
+use super::{MOST, V, plane_at, windows_of_plane};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -60,7 +60,6 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
         for (first, class) in classes.iter_mut().enumerate() {
             class.find(isa, g, first);
         }
-        let reads = enclosing(classes.iter().map(|class| class.reads));
         let kernel_rows = KernelRows::each::<CLASSES>(g);
         let width = g.columns[1];
         let together = (MOST * V::<S, T>::LANES).checked_div(width).unwrap_or(1).max(1).wrapping_mul(CLASSES);
@@ -98,8 +97,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
                         }
                         continue;
                     }
-                    let vectors = block.reads_within(plane_start, reads, data.len());
-                    let vectors = vectors.then_some(count.wrapping_mul(width).div_ceil(V::<S, T>::LANES));
+                    let vectors = count.wrapping_mul(width).div_ceil(V::<S, T>::LANES);
                     if const { CLASSES == 1 } {
                         let rows = if dense { left.wrapping_sub(y) } else { count };
                         let cells = cells.get_mut(..rows.wrapping_mul(g.w)).unwrap_or_default();
@@ -121,8 +119,7 @@ impl<T: Element, const CLASSES: usize> Kernel for Flat<'_, T, CLASSES> {
 }
 
 /// Writes the sums of a block's cells in so many vectors of each class, one cell of each class in turn, and behind them up to some
-/// vectors of anything, as [`write_what_fits`] to an output and aside. The windows of the plane begin at `start`; `None` vectors where
-/// some of what they would read may lie beyond the data.
+/// vectors of anything, as [`write_what_fits`] to an output and aside. The windows of the plane begin at `start`.
 #[inline(always)]
 fn sum<S: Isa, T: Element, const CLASSES: usize>(
     isa: S,
@@ -130,22 +127,21 @@ fn sum<S: Isa, T: Element, const CLASSES: usize>(
     start: usize,
     classes: &[Columns<S, T, CLASSES>; CLASSES],
     block: &Block,
-    vectors: Option<usize>,
+    vectors: usize,
     to: [&mut [T]; 2],
 ) {
     let woven = const { weaves::<S, T>(CLASSES, MOST) };
     match vectors {
-        None => some::<S, T, CLASSES, MOST, true>(isa, data, start, classes, block, to),
-        Some(0..=2) => some::<S, T, CLASSES, 2, false>(isa, data, start, classes, block, to),
-        Some(3..=4) => some::<S, T, CLASSES, 4, false>(isa, data, start, classes, block, to),
-        Some(5..=7) if !woven => some::<S, T, CLASSES, 7, false>(isa, data, start, classes, block, to),
-        Some(_) => some::<S, T, CLASSES, MOST, false>(isa, data, start, classes, block, to),
+        0..=2 => some::<S, T, CLASSES, 2>(isa, data, start, classes, block, to),
+        3..=4 => some::<S, T, CLASSES, 4>(isa, data, start, classes, block, to),
+        5..=7 if !woven => some::<S, T, CLASSES, 7>(isa, data, start, classes, block, to),
+        _ => some::<S, T, CLASSES, MOST>(isa, data, start, classes, block, to),
     }
 }
 
 /// As [`sum`], and as [`Columns::sums`].
 #[inline(always)]
-fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const BEYOND: bool>(
+fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize>(
     isa: S,
     data: &[T],
     start: usize,
@@ -156,11 +152,11 @@ fn some<S: Isa, T: Element, const CLASSES: usize, const N: usize, const BEYOND: 
     let [out, aside] = to;
     if const { CLASSES == 1 } {
         let [class] = classes.as_slice() else { return };
-        return write_what_fits(isa, &[class.sums::<N, BEYOND>(isa, data, start, block)], out, aside);
+        return write_what_fits(isa, &[class.sums::<N>(isa, data, start, block)], out, aside);
     }
     let mut found = [[V::<S, T>::splat(isa, T::Acc::default()); N]; CLASSES];
     for (found, class) in found.iter_mut().zip(classes) {
-        *found = class.sums::<N, BEYOND>(isa, data, start, block);
+        *found = class.sums::<N>(isa, data, start, block);
     }
     write_what_fits(isa, &found, out, aside);
 }

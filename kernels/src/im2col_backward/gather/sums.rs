@@ -1,9 +1,10 @@
 //! The sums of vectors of cells of a class: taps in order, one load and one addition a term.
 
 use super::class::{Class, Tap};
-use super::{M, V};
+use super::{M, MOST, V};
+use crate::bits;
 use crate::element::Element;
-use crate::simd::{Cache, Isa, Mask, Vector, prefetch_run};
+use crate::simd::{Cache, Isa, MOST_LANES, Mask, Vector, prefetch_run};
 
 /// Whether vectors of cells, so many side by side, are woven in pairs: a lane of each in turn. A last one without another is not.
 pub(super) const fn weaves<S: Isa, T: Element>(classes: usize, vectors: usize) -> bool {
@@ -91,4 +92,19 @@ pub(super) fn one_by_one<T: Element, M: Copy, const CLASSES: usize>(
             *cell = T::narrow(sum);
         }
     }
+}
+
+/// Elements from `data[at]` on, which wraps in front of the data; zeros where there are none. Vectors reach beyond the data at their
+/// ends, and windows may begin in front of them and have cells in them: with a padding, where taps lie closer together in memory than a
+/// row of windows is long, as those of an expanded tensor do.
+#[cold]
+#[inline(never)]
+pub(super) fn what_is_there<T: Element>(data: &[T], at: usize, count: usize) -> [T; MOST_LANES * MOST] {
+    let mut found = [T::zeroed(); MOST_LANES * MOST];
+    let in_front = if at.cast_signed() < 0 { at.wrapping_neg() } else { 0 };
+    let there = data.get(at.wrapping_add(in_front)..).unwrap_or(&[]);
+    let to = found.get_mut(in_front..count).unwrap_or_default();
+    let length = to.len().min(there.len());
+    bits::copy(there, to.get_mut(..length).unwrap_or_default());
+    found
 }

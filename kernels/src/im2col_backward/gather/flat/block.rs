@@ -2,8 +2,8 @@
 
 use ubtile_tiling::im2col_backward::Geometry;
 
+use super::super::TAPS;
 use super::super::kernel_rows::KernelRows;
-use super::super::{TAPS, are_within};
 use crate::simd::{Isa, prefetch_run};
 
 /// Some rows of a plane of one rest, and the kernel rows that reach them.
@@ -13,8 +13,6 @@ pub(super) struct Block {
     rows: [usize; 2],
     reaching: [Reaching; TAPS],
     count: usize,
-    /// The first and the last place among them.
-    ends: [isize; 2],
     /// Windows of the next plane that are asked for meanwhile: the first one, and how many.
     later: [usize; 2],
 }
@@ -54,7 +52,7 @@ impl Block {
         if self.rows == [y, count] {
             return;
         }
-        (self.rows, self.count, self.ends) = ([y, count], 0, [isize::MAX, isize::MIN]);
+        (self.rows, self.count) = ([y, count], 0);
         let first = y / g.stride[0];
         let end = first.wrapping_add(count);
         for row in kernel_rows.rows() {
@@ -65,16 +63,8 @@ impl Block {
             // As few as cells fit the vectors.
             let [from, to] = [from, to].map(|row| row.wrapping_sub(first) as u16);
             *reaching = Reaching { at, from, to, reaches_all };
-            self.ends = [self.ends[0].min(at.cast_signed()), self.ends[1].max(at.cast_signed())];
             self.count = self.count.wrapping_add(1);
         }
-    }
-
-    /// Whether all is in data of a length that vectors read of a plane whose windows begin at `start`: from the first to the last place
-    /// of a kernel row what these two enclose; nothing where the first is behind the second.
-    #[inline(always)]
-    pub(super) fn reads_within(&self, start: usize, [from, to]: [isize; 2], length: usize) -> bool {
-        self.count == 0 || from > to || are_within(start, self.ends, [from, to], length)
     }
 
     /// Sees to it that so many windows from `at` on are asked for meanwhile; by each class again, as to tell them apart takes longer.

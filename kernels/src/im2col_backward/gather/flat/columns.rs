@@ -3,7 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::super::reach::Reach;
-use super::super::sums::weaves;
+use super::super::sums::{weaves, what_is_there};
 use super::super::{M, MOST, TAPS, V};
 use super::block::{Block, Later, Reaching};
 use crate::element::Element;
@@ -27,8 +27,6 @@ pub(super) struct Columns<S: Isa, T: Element, const CLASSES: usize> {
     count: usize,
     /// The numbers of the lanes' cells.
     cells: [V<S, T>; MOST],
-    /// Where vectors begin to read and where they end at most, counted from the window of a kernel row.
-    pub(super) reads: [isize; 2],
 }
 
 impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
@@ -41,7 +39,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     pub(super) fn none(isa: S) -> Self {
         let zero = V::<S, T>::splat(isa, Real::from_usize(0));
         let none = Tap { at: 0, mask: [Mask::of(zero); MOST] };
-        Self { width: 0, taps: [none; TAPS], count: 0, cells: [zero; MOST], reads: [isize::MAX, isize::MIN] }
+        Self { width: 0, taps: [none; TAPS], count: 0, cells: [zero; MOST] }
     }
 
     /// Finds the taps of the cells `first`, `first` + stride, ... of rows.
@@ -77,8 +75,6 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
             for (mask, column) in tap.mask.iter_mut().zip(columns) {
                 *mask = Mask::of(splat(from).le(column).and(column.lt(splat(to))));
             }
-            let (at, end) = (tap.at, tap.at.wrapping_add(MOST * Self::LANES));
-            self.reads = [self.reads[0].min(at.cast_signed()), self.reads[1].max(end.cast_signed())];
             self.count = self.count.wrapping_add(1);
         }
     }
@@ -90,26 +86,19 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
         if const { Self::WOVEN } { V::<S, T>::deinterleave(isa, both) } else { both }
     }
 
-    /// The sums of `N` vectors of cells of a plane whose windows begin at `start`. Some of what vectors would read may lie `BEYOND` the
-    /// data.
+    /// The sums of `N` vectors of cells of a plane whose windows begin at `start`.
     #[inline(always)]
-    pub(super) fn sums<const N: usize, const BEYOND: bool>(
-        &self,
-        isa: S,
-        data: &[T],
-        start: usize,
-        block: &Block,
-    ) -> [V<S, T>; N] {
+    pub(super) fn sums<const N: usize>(&self, isa: S, data: &[T], start: usize, block: &Block) -> [V<S, T>; N] {
         let zero = V::<S, T>::splat(isa, T::Acc::default());
         let mut sums = [zero; N];
         let mut later = block.later(self.count);
         for row in block.reaching() {
             let start = start.wrapping_add(row.at);
-            if BEYOND || !row.reaches_all {
-                let reached = self.reached::<N>(isa, row);
-                self.add::<N, BEYOND>(isa, data, start, Some(&reached), &mut later, &mut sums);
+            if row.reaches_all {
+                self.add::<N>(isa, data, start, None, &mut later, &mut sums);
             } else {
-                self.add::<N, BEYOND>(isa, data, start, None, &mut later, &mut sums);
+                let reached = self.reached::<N>(isa, row);
+                self.add::<N>(isa, data, start, Some(&reached), &mut later, &mut sums);
             }
         }
         sums
@@ -129,7 +118,7 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
 
     /// Adds the windows of a kernel row, the first of which is at `start`, where not all lanes are to the `reached` ones.
     #[inline(always)]
-    fn add<const N: usize, const BEYOND: bool>(
+    fn add<const N: usize>(
         &self,
         isa: S,
         data: &[T],
@@ -140,14 +129,11 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
     ) {
         for tap in self.taps.iter().take(self.count) {
             later.ask(isa, data);
-            let (mut at, mut data, mut aside) = (start.wrapping_add(tap.at), data, [T::zeroed(); MOST_LANES * MOST]);
-            if BEYOND {
-                copy_what_is_there(data, at, &mut aside);
-                (at, data) = (0, &aside);
-            }
-            // All of them are there. Two ways out, as the compiler makes more of two checks with one.
-            let Some(windows) = data.get(at..) else { break };
-            let Some(windows) = windows.get(..Self::LANES.wrapping_mul(N)) else { continue };
+            let (at, count, aside) = (start.wrapping_add(tap.at), Self::LANES.wrapping_mul(N), &mut None);
+            let windows = match data.get(at..).and_then(|windows| windows.get(..count)) {
+                Some(windows) => windows,
+                None => aside.insert(what_is_there(data, at, count)),
+            };
             let plus = |sum: V<S, T>, term: V<S, T>, k: usize| match (tap.mask.get(k), reached) {
                 (Some(mask), Some(reached)) => {
                     reached.get(k).map_or(*mask, |reached| mask.both(*reached)).add_to(sum, term)
@@ -168,18 +154,5 @@ impl<S: Isa, T: Element, const CLASSES: usize> Columns<S, T, CLASSES> {
                 }
             }
         }
-    }
-}
-
-/// Copies the elements from `data[at]` on, which wraps in front of the data; what has none stays as it is. Windows may begin in front of
-/// the data and have cells in it: with a padding, where taps lie closer together in memory than a row of windows is long, as those
-/// of an expanded tensor do.
-#[cold]
-#[inline(never)]
-fn copy_what_is_there<T: Copy>(data: &[T], at: usize, to: &mut [T]) {
-    let in_front = if at.cast_signed() < 0 { at.wrapping_neg() } else { 0 };
-    let there = data.get(at.wrapping_add(in_front)..).unwrap_or(&[]);
-    for (to, from) in to.get_mut(in_front..).unwrap_or_default().iter_mut().zip(there) {
-        *to = *from;
     }
 }

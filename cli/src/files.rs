@@ -62,6 +62,10 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
     let written = || {
         let target = target(path)?;
         let mut file = temporary(&target)?;
+        // Whoever could read the old one, and nobody else.
+        if let Ok(old) = fs::metadata(&target) {
+            file.as_file().set_permissions(old.permissions())?;
+        }
         write(file.as_file_mut())?;
         file.as_file().sync_all()?;
         file.persist(target).map_err(|e| e.error)

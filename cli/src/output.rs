@@ -114,8 +114,16 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Error> {
 /// A Markdown table, with an end of line.
 pub(crate) fn table(header: impl Into<Row>, rows: impl IntoIterator<Item = impl Into<Row>>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header).add_rows(rows);
+    table
+        .load_style(presets::ASCII_MARKDOWN)
+        .set_header(header)
+        .add_rows(rows.into_iter().map(|row| escaped(&row.into())));
     format!("{table}\n")
+}
+
+/// A row in which no cell ends before its text does.
+fn escaped(row: &Row) -> Row {
+    row.cell_iter().map(|cell| cell.content().replace('|', r"\|")).collect::<Vec<_>>().into()
 }
 
 /// A tensor in a report.

@@ -95,19 +95,18 @@ fn with_copies<'a>(
     then: impl FnOnce(&Plan, Inputs<'a>, ValuesMut<'_>),
 ) -> Result<(), RunError> {
     check_built(plan)?;
+    let slot = plan.problem().slot(Tensor::Out);
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.out.as_values().check(slot)?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
         Feature::Copies.need(Operator::Im2colBackward)?;
         inputs.grad_output = regions.copy(&staging, parallel, inputs.grad_output)?;
     }
     let on_copies = regions.used.then(|| plan.on_copies());
-    let plan = on_copies.as_ref().unwrap_or(plan);
-    let slot = plan.problem().slot(Tensor::Out);
-    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
-    outputs.out.as_values().check(slot)?;
     // What is behind the tensor is the caller's: the last vector of a row may go on in the next one, but not there.
     let (out, _) = outputs.out.split_at(slot.map_or(0, |slot| slot.span));
-    then(plan, inputs, out);
+    then(on_copies.as_ref().unwrap_or(plan), inputs, out);
     Ok(())
 }
 
@@ -175,6 +174,9 @@ pub fn run_tile(
     check_built(plan)?;
     inputs.grad_output.check_box(Tensor::GradOutput, plan.problem().dtype, tile.input_cells())?;
     outputs.out.as_values().check_box(Tensor::Out, plan.problem().out_dtype, tile.cells())?;
+    if tile.cells() == 0 {
+        return Ok(());
+    }
     let (out, _) = outputs.out.split_at(tile.cells());
     let (sums, out) = if apart {
         sums.as_values().check_box(Tensor::Out, dtype, tile.cells())?;

@@ -96,6 +96,8 @@ fn with_copies<'a>(
     then: impl FnOnce(&Plan, Inputs<'a>, ValuesMut<'_>) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     check_built(plan)?;
+    inputs.check(plan)?;
+    outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
         Feature::Copies.need(Operator::MaxUnpool2dBackward)?;
@@ -103,10 +105,7 @@ fn with_copies<'a>(
         *source = regions.copy(&staging, parallel, *source)?;
     }
     let on_copies = regions.used.then(|| plan.on_copies());
-    let plan = on_copies.as_ref().unwrap_or(plan);
-    inputs.check(plan)?;
-    outputs.out.as_values().check(plan.problem().slot(Tensor::Out))?;
-    then(plan, inputs, outputs.out)
+    then(on_copies.as_ref().unwrap_or(plan), inputs, outputs.out)
 }
 
 /// Computes one share of a phase that copies an input, for callers with threads of their own: phase `i` is copy number `i` of

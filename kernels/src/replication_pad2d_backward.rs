@@ -97,16 +97,15 @@ fn with_copies(
     then: impl FnOnce(&Plan, Values<'_>, ValuesMut<'_>),
 ) -> Result<(), RunError> {
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;
+    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
+    outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
     let (mut inputs, mut regions) = (inputs, Regions::new(workspace, plan.workspace_bytes())?);
     for staging in plan.stagings() {
         Feature::Copies.need(Operator::ReplicationPad2dBackward)?;
         inputs.grad_output = regions.copy(&staging, parallel, inputs.grad_output)?;
     }
     let on_copies = regions.used.then(|| plan.on_copies());
-    let plan = on_copies.as_ref().unwrap_or(plan);
-    inputs.grad_output.check(plan.problem().slot(Tensor::GradOutput))?;
-    outputs.grad_input.as_values().check(plan.problem().slot(Tensor::GradInput))?;
-    then(plan, inputs.grad_output, outputs.grad_input);
+    then(on_copies.as_ref().unwrap_or(plan), inputs.grad_output, outputs.grad_input);
     Ok(())
 }
 
@@ -172,6 +171,9 @@ pub fn run_tile(
     Feature::of(dtype).need(Operator::ReplicationPad2dBackward)?;
     inputs.grad_output.check_box(Tensor::GradOutput, dtype, tile.input_cells())?;
     outputs.grad_input.as_values().check_box(Tensor::GradInput, dtype, tile.cells())?;
+    if tile.cells() == 0 {
+        return Ok(());
+    }
     if tile.is_part() {
         sums.as_values().check_box(Tensor::GradInput, plan.sums_dtype(), tile.sums())?;
         add_part(plan, tile, inputs.grad_output, outputs.grad_input, sums);

@@ -359,16 +359,21 @@ fn nothing_to_compute_is_zeros() {
     for spec in [
         GridSampler { ho: 0, ..Default::default() },
         GridSampler { wo: 0, outputs: Layout::Spread, ..Default::default() },
+        GridSampler { ho: 0, output_mask: [false, true], ..Default::default() },
         GridSampler { n: 0, ..Default::default() },
         GridSampler { c: 0, ..Default::default() },
         GridSampler { output_mask: [false, false], ..Default::default() },
+        // However many images: none has a cell.
+        GridSampler { n: 1 << 40, c: 0, ho: 0, ..Default::default() },
     ] {
         let problem = spec.problem();
         let tensors = grid_sampler_inputs(&problem, Fill::Uniform, Coordinates::Smooth, &mut Rng::new(7));
         let want = outputs(&spec).map(|data| Data::from_bits_fn(*data.desc(), |_| 0));
         let plan = plan(&problem, &TargetSpec::host(2), &PlanOptions::default()).unwrap();
         assert_eq!((plan.route(), plan.workspace_bytes()), (Route::Zero, 0));
-        check_plan(&spec, &plan, Level::detect(), 2, &tensors, &want);
+        for threads in [1, 2] {
+            check_plan(&spec, &plan, Level::detect(), threads, &tensors, &want);
+        }
     }
 }
 

@@ -122,14 +122,16 @@ fn sizes_of_a_row_are_not_multiplied_beyond_all_numbers() {
     assert_eq!(errors, [json!(many), json!(unknown), Value::Null]);
 }
 
-/// A name that has what terminals take for commands.
+/// A name that has what terminals take for commands, and one that has what ends a cell of a table.
 #[test]
-fn names_are_no_commands_for_terminals() {
+fn names_are_no_commands_for_terminals_and_end_no_cells() {
     let folder = tempdir().unwrap();
     let list = "Op Name,OP Type,Input Shapes,Input Data Types\n\x1b[2Jx,replication-pad2d-backward,\"1,1,4\",FLOAT\n\
-                b,MaxUnpool2dBackward,\"1,1,2,2;1,1,4,4;1,1,2,2\",FLOAT;FLOAT;INT64\n";
+                a|b,replication-pad2d-backward,\"1,1,4\",FLOAT\n\
+                c,MaxUnpool2dBackward,\"1,1,2,2;1,1,4,4;1,1,2,2\",FLOAT;FLOAT;INT64\n";
     fs::write(folder.path().join("list.csv"), list).unwrap();
     let text = ok(folder.path(), "plan --calls list.csv");
+    assert!(text.contains(r"a\|b") && !text.contains("a|b"), "{text}");
     assert!(text.contains(r"\u{1b}[2Jx") && !text.contains('\x1b'), "{text}");
 }
 

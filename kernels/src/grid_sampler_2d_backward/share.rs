@@ -90,9 +90,14 @@ impl<T: Stored> Share<'_, T> {
 
     fn zero(&mut self) {
         let (plan, zero) = (self.sources.plan, T::narrow(T::Acc::default()));
-        for n in 0..plan.problem().n {
-            self.input_grad(n, 0).fill(plan.problem().c, 0..plan.pixels(), zero);
-            self.grid_grad(n).fill(2, 0..plan.points(), zero);
+        let p = plan.problem();
+        let channels = if p.want_input_grad { p.c } else { 0 };
+        let points = if p.want_grid_grad { plan.points() } else { 0 };
+        // Images without cells are none, however many there are.
+        let images = if channels == 0 && points == 0 { 0 } else { p.n };
+        for n in 0..images {
+            self.input_grad(n, 0).fill(channels, 0..plan.pixels(), zero);
+            self.grid_grad(n).fill(2, 0..points, zero);
         }
     }
 

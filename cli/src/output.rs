@@ -18,7 +18,7 @@ pub(crate) enum Format {
     /// Tables that are also Markdown
     #[default]
     Table,
-    /// One JSON object
+    /// One JSON object, or an array of several runs
     Json,
 }
 

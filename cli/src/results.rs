@@ -73,8 +73,14 @@ fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
         // On the inference series the cores' columns have another prefix.
         let column = |name: &str| ["aiv_", "aic_"].iter().find_map(|prefix| pipes.get(&format!("{prefix}{name}")));
         let mean = |name: &str| column(name).map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64);
-        numbers.extend(column("total_cycles").map(|all| ("cycles", all.iter().copied().fold(0.0, f64::max))));
-        numbers.extend(column("total_cycles").map(|all| ("cores_used", all.len() as f64)));
+        match pipes.get("aiv_total_cycles") {
+            Some(all) => {
+                let slowest = all.iter().copied().fold(0.0, f64::max);
+                numbers.extend([("cycles", slowest), ("cores_used", all.len() as f64)]);
+            }
+            // There a row has the means of all cores, and not how long the slowest one took.
+            None => numbers.extend(first(&basic, "Block Dim").map(|cores| ("cores_used", cores))),
+        }
         for (name, from) in [
             ("vector ratio", "vec_ratio"),
             ("scalar ratio", "scalar_ratio"),

@@ -366,6 +366,17 @@ fn a_sum_starts_with_its_first_term() {
     }
 }
 
+/// However its other numbers are, and with boxes that have as many.
+#[test]
+fn a_tile_without_cells_takes_no_time() {
+    let problem = ReplicationPad::default().problem();
+    let plan = planned(&problem, 1, None);
+    let mut tile = plan.tiles(0, 0).next().unwrap();
+    (tile.planes, tile.rows) = ([0, 0], [0, 2]);
+    let (inputs, outputs) = (Inputs { grad_output: Values::F32(&[]) }, Outputs { grad_input: ValuesMut::F32(&mut []) });
+    assert_eq!(run_tile(&plan, Level::detect(), &tile, inputs, outputs, ValuesMut::F32(&mut [])), Ok(()));
+}
+
 #[test]
 fn nothing_to_do_and_wrong_buffers() {
     let level = Level::detect();

@@ -364,3 +364,45 @@ fn grid_sampler_copies_large_planes() {
         assert_eq!(plan.stagings().count(), copied, "{dtype} {wi}");
     }
 }
+
+/// No buffer is written where another one is too short.
+#[test]
+fn all_lengths_come_before_copies() {
+    use max_unpool2d_backward as unpool;
+    use replication_pad2d_backward as pad;
+    let (target, options, rng) = (TargetSpec::host(1), PlanOptions::default(), &mut Rng::new(11));
+    let clean = |workspace: &[u8]| workspace.iter().all(|byte| *byte == 0x5a);
+
+    let sizes = ReplicationPad { n: 4, c: 5, h: 20, w: 20, inputs: Layout::Transposed, ..Default::default() };
+    let problem = sizes.problem();
+    let plan = ubtile_tiling::replication_pad2d_backward::plan(&problem, &target, &options).unwrap();
+    assert!(plan.stagings().next().is_some());
+    let data = replication_pad_inputs(&problem, Fill::Uniform, rng);
+    let mut workspace = vec![0x5a; plan.workspace_bytes()];
+    let error = pad::run(
+        &plan,
+        Level::detect(),
+        pad::Inputs { grad_output: values(&data) },
+        pad::Outputs { grad_input: ubtile_kernels::ValuesMut::F32(&mut []) },
+        &mut workspace,
+    );
+    assert_eq!(error, Err(RunError::Length { tensor: Tensor::GradInput, got: 0, want: 8000 }));
+    assert!(clean(&workspace));
+
+    let sizes =
+        MaxUnpool { n: 4, c: 5, h: 20, w: 20, out_h: 40, out_w: 40, inputs: Layout::Transposed, ..Default::default() };
+    let problem = sizes.problem();
+    let plan = ubtile_tiling::max_unpool2d_backward::plan(&problem, &target, &options).unwrap();
+    assert!(plan.stagings().next().is_some());
+    let data = max_unpool_inputs(&problem, Fill::Uniform, IndexFill::Duplicates, rng);
+    let mut workspace = vec![0x5a; plan.workspace_bytes()];
+    let error = unpool::run(
+        &plan,
+        Level::detect(),
+        unpool::Inputs { grad_output: values(&data.grad_output), indices: values(&data.indices) },
+        unpool::Outputs { out: ubtile_kernels::ValuesMut::F32(&mut []) },
+        &mut workspace,
+    );
+    assert_eq!(error, Err(RunError::Length { tensor: Tensor::Out, got: 0, want: 8000 }));
+    assert!(clean(&workspace));
+}

@@ -45,6 +45,9 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: 
     look(program, args.inputs.input.as_deref(), format, |input, global| lowered.fill(input, global))
 }
 
+/// Of all tensors together: as many as a timed run tells apart.
+const MOST_BYTES: u128 = 1 << 38;
+
 /// Runs a program, with the tensors of a file or without, and prints what is wrong; an error where something is.
 fn look(
     (name, program, soc): (String, &Program, String),
@@ -54,6 +57,9 @@ fn look(
 ) -> Result<(), Error> {
     let failed = |problem: &str| Error::Unusable(format!("{name}: {problem}"));
     let data = match input {
+        None if program.source().tensors.iter().map(|tensor| u128::from(tensor.bytes())).sum::<u128>() > MOST_BYTES => {
+            return Err(failed("its tensors are larger than what can be kept of each byte"));
+        }
         None => None,
         Some(input) => {
             let mut global = Global::new(program).ok_or_else(|| failed("needs more memory than there is"))?;

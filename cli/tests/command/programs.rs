@@ -118,6 +118,22 @@ fn unusable_programs_and_tensors_are_refused() {
         3,
         "p.tile: the tensors have more lines of L2 than the model can tell apart",
     );
+    refuses(
+        folder,
+        "sanitize --program p.tile",
+        3,
+        "p.tile: its tensors are larger than what can be kept of each byte",
+    );
+    // Lines that would do, and too many places that adds are told apart by.
+    let adds = "cores 1\ntensor z: f32[60000000000] inout\nub a: 256\ndup.f32 a[0], 0.0 repeat 1\nset_flag v mte3 0\n\
+                wait_flag v mte3 0\nstore z[0], a[0] bytes 256 add.f32\n";
+    fs::write(folder.join("p.tile"), adds).unwrap();
+    refuses(
+        folder,
+        "sim --program p.tile --set atomics.granule_bytes=32",
+        3,
+        "p.tile: the tensors have more lines of L2 than the model can tell apart",
+    );
 }
 
 #[test]

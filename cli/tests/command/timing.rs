@@ -218,6 +218,12 @@ fn a_profile_of_a_device_is_a_result() {
     assert!((before("task_us").unwrap() - time / 2.0).abs() < 1e-9);
     assert_eq!(report["conditions"], json!([]), "a profile says none");
     assert_eq!(output(folder, "compare OPPROF_20260801_X model.json").status.code(), Some(5));
+    // One row with the means of all cores does not say how long the slowest took.
+    fs::write(profile.join("PipeUtilization.csv"), pipes.replace("aiv_", "aic_")).unwrap();
+    let report = json(folder, "compare OPPROF_20260801_X model.json --threshold 200");
+    let all = report["differences"].as_array().unwrap();
+    let before = |name: &str| all.iter().find(|d| d["name"] == name).and_then(|d| d["before"].as_f64());
+    assert_eq!((before("cycles"), before("cores_used"), before("vector ratio")), (None, Some(8.0), Some(0.5)));
     fs::remove_file(profile.join("OpBasicInfo.csv")).unwrap();
     refuses(folder, "compare OPPROF_20260801_X model.json", 3, "OPPROF_20260801_X: has no OpBasicInfo.csv");
 }

@@ -95,6 +95,9 @@ pub(super) struct Memory {
     pub(super) traffic: Traffic,
 }
 
+/// As many as there may be lines.
+const MOST_GRANULES: usize = 1 << 29;
+
 impl Memory {
     /// Memory for a program. `resident` says that it finds everything in L2; only where everything fits.
     pub(super) fn new(program: &Program, costs: &Costs, resident: bool, adds: bool) -> Option<Self> {
@@ -108,6 +111,9 @@ impl Memory {
         let lines = end.div_ceil(costs.line_bytes);
         let capacity = costs.l2_bytes / costs.line_bytes;
         let granules = if adds { usize::try_from(end.div_ceil(costs.granule_bytes)).ok()? } else { 0 };
+        if granules > MOST_GRANULES {
+            return None;
+        }
         Some(Self {
             tensors,
             l2: if resident { None } else { Some(L2::new(lines, capacity)?) },

@@ -3,7 +3,7 @@
 use ubtile_kernels::Level;
 use ubtile_kernels::replication_pad2d_backward::{Inputs, Outputs, run_parallel};
 use ubtile_tiling::replication_pad2d_backward::{Desc, Plan, check};
-use ubtile_tiling::{Problem, Tensor, replication_pad2d_backward as pad};
+use ubtile_tiling::{ContractError as Error, Problem, Tensor, replication_pad2d_backward as pad};
 
 use super::{Elements, failed};
 use crate::argument::{Argument, integers, refused};
@@ -41,8 +41,12 @@ impl Handles {
             grad_input: grad_input.desc()?,
         };
         let arguments = vec![grad_output, self_tensor, grad_input];
-        formats(&arguments)?;
-        let problem = check(&desc, Some(known.product), known.edition).map_err(refused)?;
+        let checked = check(&desc, Some(known.product), known.edition);
+        // Formats come behind dtypes and in front of shapes.
+        if !matches!(checked, Err(Error::Product { .. } | Error::Dtype { .. } | Error::DtypeMismatch { .. })) {
+            formats(&arguments)?;
+        }
+        let problem = checked.map_err(refused)?;
         Ok(Checked { arguments, padding, problem })
     }
 }

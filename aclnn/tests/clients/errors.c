@@ -137,6 +137,9 @@ static void executors(void) {
     wrong = tensor(ACL_FLOAT16, grad_address, 3, 2, 3, 5, 0);
     told("another type", aclnnReplicationPad2dBackwardGetWorkspaceSize(wrong, out, padding, out, &size, &executor));
     aclDestroyTensor(wrong);
+    wrong = aclCreateTensor((int64_t[]){2, 3, 5}, 3, ACL_INT8, NULL, 0, ACL_FORMAT_NCL, (int64_t[]){2, 3, 5}, 3, grad_address);
+    told("another type and another format", aclnnReplicationPad2dBackwardGetWorkspaceSize(wrong, out, padding, out, &size, &executor));
+    aclDestroyTensor(wrong);
     told("destroyed tensor", aclnnReplicationPad2dBackwardGetWorkspaceSize(wrong, out, padding, out, &size, &executor));
     wrong = tensor(ACL_FLOAT, grad_address, 3, 2, 3, 6, 0);
     told("another size", aclnnReplicationPad2dBackwardGetWorkspaceSize(wrong, out, padding, out, &size, &executor));

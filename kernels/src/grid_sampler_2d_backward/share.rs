@@ -91,13 +91,14 @@ impl<T: Stored> Share<'_, T> {
     fn zero(&mut self) {
         let (plan, zero) = (self.sources.plan, T::narrow(T::Acc::default()));
         let p = plan.problem();
-        let channels = if p.want_input_grad { p.c } else { 0 };
-        let points = if p.want_grid_grad { plan.points() } else { 0 };
+        let channels = p.c.wrapping_mul(usize::from(p.want_input_grad));
+        let points = plan.points().wrapping_mul(usize::from(p.want_grid_grad));
         // Images without cells are none, however many there are.
-        let images = if channels == 0 && points == 0 { 0 } else { p.n };
-        for n in 0..images {
-            self.input_grad(n, 0).fill(channels, 0..plan.pixels(), zero);
-            self.grid_grad(n).fill(2, 0..points, zero);
+        if channels | points > 0 {
+            for n in 0..p.n {
+                self.grid_grad(n).fill(2, 0..points, zero);
+                self.input_grad(n, 0).fill(channels, 0..plan.pixels(), zero);
+            }
         }
     }
 

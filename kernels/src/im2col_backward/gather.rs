@@ -194,14 +194,6 @@ fn enclosing(each: impl Iterator<Item = [isize; 2]>) -> [isize; 2] {
     each.fold([isize::MAX, isize::MIN], |[a, b], [from, to]| [a.min(from), b.max(to)])
 }
 
-/// Whether data of a length have all that is read about places from `first` to `last`, counted from `start`: from `from` to `to`, counted
-/// from a place.
-#[inline(always)]
-fn are_within(start: usize, [first, last]: [isize; 2], [from, to]: [isize; 2], length: usize) -> bool {
-    let place = |end: isize, beyond: isize| start.checked_add_signed(end.wrapping_add(beyond));
-    place(first, from).is_some() && place(last, to).is_some_and(|end| end <= length)
-}
-
 /// Where a plane begins in `grad_output` and in `out`.
 #[inline(always)]
 fn plane_at(g: &Geometry, plane: usize) -> [usize; 2] {

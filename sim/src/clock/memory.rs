@@ -95,7 +95,7 @@ pub(super) struct Memory {
     pub(super) traffic: Traffic,
 }
 
-/// As many as there may be lines.
+/// What a table has room for, and as many as there may be lines of L2.
 const MOST_GRANULES: usize = 1 << 29;
 
 impl Memory {
@@ -110,10 +110,8 @@ impl Memory {
         }
         let lines = end.div_ceil(costs.line_bytes);
         let capacity = costs.l2_bytes / costs.line_bytes;
-        let granules = if adds { usize::try_from(end.div_ceil(costs.granule_bytes)).ok()? } else { 0 };
-        if granules > MOST_GRANULES {
-            return None;
-        }
+        let granules = if adds { end.div_ceil(costs.granule_bytes) } else { 0 };
+        let granules = usize::try_from(granules).ok().filter(|granules| *granules <= MOST_GRANULES)?;
         Some(Self {
             tensors,
             l2: if resident { None } else { Some(L2::new(lines, capacity)?) },

@@ -3,7 +3,7 @@
 use ubtile_tiling::im2col_backward::Geometry;
 
 use super::kernel_rows::KernelRows;
-use super::{NEAR, PLANE, TAPS, are_within, windows_of_plane};
+use super::{NEAR, PLANE, TAPS, windows_of_plane};
 
 /// Bytes of windows that are asked for ahead, at least.
 const AHEAD: usize = 2048;
@@ -116,9 +116,12 @@ impl Above {
         self.later.get(..count).unwrap_or(&[])
     }
 
-    /// Whether all is in data of a length that vectors read of these rows, where places are counted from `start`.
+    /// Whether data of a length have all that vectors read of these rows, from `from` to `to` counted from a place, where places are
+    /// counted from `start`.
     #[inline(always)]
-    pub(super) fn reads_within(&self, start: usize, reads: [isize; 2], length: usize) -> bool {
-        are_within(start, self.ends, reads, length)
+    pub(super) fn reads_within(&self, start: usize, [from, to]: [isize; 2], length: usize) -> bool {
+        let place = |end: isize, beyond: isize| start.checked_add_signed(end.wrapping_add(beyond));
+        let [first, last] = self.ends;
+        place(first, from).is_some() && place(last, to).is_some_and(|end| end <= length)
     }
 }

@@ -5,10 +5,12 @@
 
 use super::Substitute;
 use super::copies::padding;
-use super::shift::{ROWS, Shifting, TURNED, block_behind, block_of, clear, hand_over, period, quotient, turn};
+use super::shift::{
+    ROWS, Shifting, TURNED, block_behind, block_of, clear, hand_over, of_class, period, quotient, turn,
+};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
-use crate::program::{Burst, Expr, Global, Granularity, Instruction, IntOp, Load, Local, Move, Pipe, Relation, Scalar};
+use crate::program::{Burst, Expr, Global, Granularity, Instruction, Load, Local, Move, Pipe, Relation, Scalar};
 
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Most blocks of a row for which one transposition takes a block of all rows, instead of all blocks of sixteen rows.
@@ -252,9 +254,4 @@ fn alike(
         });
         put(b, 0.into(), rows);
     });
-}
-
-/// How many of some rows are as far from a block as one of the first.
-fn of_class(b: &mut Builder, rows: &Expr, class: &Expr, period: usize) -> Expr {
-    b.op("alike", IntOp::Div, rows.clone() - class.clone() + (int(period) - 1), int(period))
 }

@@ -8,7 +8,7 @@ use super::Substitute;
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::{BLOCK_BYTES, fill, stride};
 use crate::product::Element;
-use crate::program::{BufferId, Expr, Instruction, Local, Pipe, Rows, Transpose, Vector, VectorOp};
+use crate::program::{BufferId, Expr, Instruction, IntOp, Local, Pipe, Rows, Transpose, Vector, VectorOp};
 
 /// Rows of a transposition, and lanes of a block.
 pub(in crate::lower) const ROWS: usize = 16;
@@ -30,8 +30,6 @@ pub(super) struct Shifting {
     pub(super) rows: BufferId,
     /// Blocks as they go to global memory.
     pub(super) image: BufferId,
-    /// Of each of sixteen pieces of that, what belongs to the block behind it; the first is that of the piece before.
-    pub(super) spill: BufferId,
 }
 
 /// Bytes that are shifted at a time in a local memory of that size, if it is worth it.
@@ -43,10 +41,8 @@ pub(super) const fn shifted_bytes(local: usize) -> Option<usize> {
 
 /// Bytes of all buffers.
 pub(super) const fn scratch_bytes(shifted: usize) -> usize {
-    fetched_bytes(shifted) + turned_bytes(shifted) + rows_bytes(shifted) + image_bytes(shifted) + SPILL
+    fetched_bytes(shifted) + turned_bytes(shifted) + rows_bytes(shifted) + image_bytes(shifted)
 }
-
-const SPILL: usize = (ROWS + 1) * BLOCK_BYTES;
 
 const fn fetched_bytes(shifted: usize) -> usize {
     shifted + 2 * BLOCK_BYTES
@@ -74,14 +70,13 @@ impl Substitute<'_> {
             turned: b.buffer_behind("turned", turned_bytes(bytes)),
             rows: b.buffer_behind("shifted", rows_bytes(bytes)),
             image: b.buffer_behind("image", image_bytes(bytes)),
-            spill: b.buffer_behind("spill", SPILL),
         })
     }
 
     /// What comes before all: transpositions take whole blocks of sixteen rows, also where there is nothing.
     pub(super) fn prepare(&self, b: &mut Builder) {
-        let Some(Shifting { fetched, turned, rows, image, spill, .. }) = self.shifting else { return };
-        for buffer in [fetched, turned, rows, image, spill].into_iter().chain(self.delivered.iter().copied()) {
+        let Some(Shifting { fetched, turned, rows, image }) = self.shifting else { return };
+        for buffer in [fetched, turned, rows, image].into_iter().chain(self.delivered.iter().copied()) {
             let made = b.source().buffers.get(usize::from(buffer.0));
             let (bytes, slots) = made.map_or((0, 0), |made| (i64::from(made.bytes), i64::from(made.slots)));
             (0..slots).for_each(|slot| fill(b, buffer.slot(slot, 0), Element::U16, 0, bytes / 2));
@@ -112,6 +107,11 @@ pub(super) fn clear(b: &mut Builder, places: [(Local, Expr); 2]) {
 /// Of places that are `pitch` bytes apart: after how many of them one is again as far from the start of a block.
 pub(in crate::lower) const fn period(pitch: usize) -> usize {
     BLOCK_BYTES >> (pitch | BLOCK_BYTES).trailing_zeros()
+}
+
+/// How many of some rows are as far from a block as one of the first.
+pub(super) fn of_class(b: &mut Builder, rows: &Expr, class: &Expr, period: usize) -> Expr {
+    b.op("alike", IntOp::Div, rows.clone() - class.clone() + (int(period) - 1), int(period))
 }
 
 /// A quotient, without a computation where all that varies is a multiple.

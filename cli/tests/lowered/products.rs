@@ -55,7 +55,8 @@ fn replication_pad() {
 fn many_rows_between_blocks() {
     let mut rng = Rng::new(65);
     for soc in ["Ascend310P3", "Ascend910A"] {
-        for (h, w) in [(70, 126), (20, 127), (37, 62), (200, 9), (20, 260), (9, 1001), (5, 2100), (3, 4099), (1, 9001)]
+        for (h, w) in
+            [(70, 126), (20, 127), (95, 125), (37, 62), (200, 9), (20, 260), (9, 1001), (5, 2100), (3, 4099), (1, 9001)]
         {
             for dtype in dtypes(soc) {
                 let padding = [0; 4].map(|_| rng.pick(&[0, 1, 1, 2, 8]));

@@ -102,3 +102,14 @@ fn copies_of_blocks_alone_take_no_more_steps() {
         assert!(blocks <= bytes, "{dtype}: {blocks} and {bytes}");
     }
 }
+
+#[test]
+fn rows_that_end_anywhere_take_no_step_for_each_element() {
+    for (dtype, w) in [(Dtype::F32, 125), (Dtype::F16, 93), (Dtype::F16, 223)] {
+        let problem = problem(dtype, [1, 16, w, w], [1; 4]);
+        let (_, program) = lower(&problem, &At::cores(8).on("Ascend310P3")).unwrap();
+        let steps = steps(&program, |_| 1).iter().sum::<u64>();
+        let elements = 16 * (w * w) as u64;
+        assert!(steps * 5 <= elements * 3, "{dtype}: {steps} for {elements} elements");
+    }
+}

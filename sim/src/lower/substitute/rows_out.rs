@@ -131,16 +131,12 @@ impl Substitute<'_> {
         });
 
         b.interrupt();
-        hand_over(b, Pipe::Mte3, Pipe::V);
-        hand_over(b, Pipe::V, Pipe::Mte3);
         let out = Out { store, shifting, shape, pitch, up, down, before };
-        out.let_go(b);
         if shape.dense {
             b.repeat("batch", (0, rows.clone(), ROWS * shape.rows), None, |b, first| out.batch(b, &first, rows));
         } else {
             b.repeat("batch", (0, all.clone(), ROWS * shape.bytes), None, |b, at| out.part(b, &at, &all));
         }
-        out.take(b);
         b.settle();
     }
 }
@@ -155,12 +151,8 @@ impl Out<'_> {
         let whole = int(blocks) * BLOCK;
         if at_once == each {
             let blocks = b.min("rows", int(ROWS * each), left.clone());
-            let (from_gap, to_gap) = (self.pitch - whole, int(pitch) * BLOCK - whole);
-            self.bring(
-                b,
-                source.clone(),
-                Burst { blocks, bytes: whole.into(), from_gap: from_gap.into(), to_gap: to_gap.into() },
-            );
+            let [from_gap, to_gap] = [self.pitch, int(pitch) * BLOCK].map(|pitch| Expr::from(pitch - whole));
+            self.bring(b, source.clone(), Burst { blocks, bytes: whole.into(), from_gap, to_gap });
             return self.pieces(b, &at, &source, &left);
         }
         // How far the next row begins behind the blocks that are stored, and how far these go.
@@ -169,6 +161,7 @@ impl Out<'_> {
         b.assign(done, 0);
         b.repeat("row", (0, int(each), at_once), None, |b, row| {
             b.when(row.clone(), Relation::Lt, left.clone(), |b| {
+                hand_over(b, Pipe::Mte3, Pipe::V);
                 for k in 0..at_once {
                     self.bring_each(b, &source, (row.clone() + int(k), &left), whole, (k * pitch, at_once * pitch));
                 }
@@ -177,6 +170,7 @@ impl Out<'_> {
             });
         });
         b.when(self.before.clone(), Relation::Gt, 0, |b| {
+            hand_over(b, Pipe::Mte3, Pipe::V);
             self.next(b, &source, &left, &held.into());
             self.flush(b, &at, [held, done], &self.before);
         });
@@ -199,18 +193,17 @@ impl Out<'_> {
         b.when(self.before.clone(), Relation::Gt, 0, |b| {
             self.next(b, source, left, &(begin + int(self.shape.piece())));
         });
-        self.take(b);
         self.turn_back(b, int(self.shape.image).into());
         hand_over(b, Pipe::V, Pipe::Mte3);
         let last = b.min("last", self.down.clone(), at.clone() + int(ROWS * self.shape.piece()));
         b.when(at.clone(), Relation::Lt, last.clone(), |b| {
             self.put(b, (0.into(), at.clone()), Burst::of(last - at.clone()));
         });
-        self.let_go(b);
     }
 
-    /// Rows of the UB to where they are shifted.
+    /// Rows of the UB to where they are shifted, once what was shifted before is stored.
     fn bring(&self, b: &mut Builder, from: Expr, burst: Burst) {
+        hand_over(b, Pipe::Mte3, Pipe::V);
         let from = self.stored(from);
         b.copy(Move { to: self.shifting.rows.at(0), from, burst });
     }
@@ -271,7 +264,6 @@ impl Out<'_> {
         let all = Expr::from(held) + more.clone();
         let blocks = b.div("whole", all.clone(), BLOCK_BYTES);
         let bytes = blocks.clone() * BLOCK;
-        self.take(b);
         b.when(blocks.clone(), Relation::Gt, 0, |b| {
             self.turn_back(b, blocks);
             let (to, from) = (self.turned(0.into()), self.turned(bytes.clone()));
@@ -279,7 +271,6 @@ impl Out<'_> {
         });
         hand_over(b, Pipe::V, Pipe::Mte3);
         b.when(bytes.clone(), Relation::Gt, 0, |b| self.some(b, at.clone() + done, &bytes));
-        self.let_go(b);
         b.assign(held, all - bytes.clone());
         b.assign(done, bytes + done);
     }
@@ -303,17 +294,6 @@ impl Out<'_> {
                 self.put(b, (pieces.clone() * image, at + pieces * piece), Burst::of(rest));
             });
         });
-    }
-
-    /// V waits until MTE3 has stored what is there as it is stored.
-    fn take(&self, b: &mut Builder) {
-        let flag = b.room().stand_in_flag();
-        b.wait(Pipe::Mte3, Pipe::V, i64::from(flag));
-    }
-
-    fn let_go(&self, b: &mut Builder) {
-        let flag = b.room().stand_in_flag();
-        b.set(Pipe::Mte3, Pipe::V, i64::from(flag));
     }
 
     fn put(&self, b: &mut Builder, (from, to): (Expr, Expr), burst: Burst) {

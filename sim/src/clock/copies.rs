@@ -73,18 +73,17 @@ fn jittered(base: Tick, share: u64, random: u64) -> Tick {
 }
 
 impl Costs {
-    /// What blocks of a length that is no multiple of 32 cost beside their transfer.
+    /// What a store of blocks whose length is no multiple of 32 bytes costs beside its transfer. Short blocks cost each; of others the
+    /// published cost is that of an instruction.
     fn unaligned(&self, transfer: &Transfer) -> Tick {
         let bytes = u64::from(transfer.bytes);
         if bytes % 32 == 0 {
             return 0;
         }
-        let each = if bytes < 32 {
-            self.tiny_store
-        } else {
-            let rest = if bytes <= 512 { bytes } else { bytes % 512 };
-            self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)
-        };
-        each * u64::from(transfer.blocks)
+        if bytes < 32 {
+            return self.tiny_store * u64::from(transfer.blocks);
+        }
+        let rest = if bytes <= 512 { bytes } else { bytes % 512 };
+        self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)
     }
 }

@@ -56,9 +56,9 @@ pub struct Dma {
     pub latency_jitter: Fact<f64>,
     /// What a core can have stored before a store has to wait for main memory.
     pub write_buffer_bytes: Fact<Bytes>,
-    /// Extra cycles of a store of 32 to 512 bytes of unaligned length.
+    /// Extra cycles of a store of blocks of 32 to 512 bytes of unaligned length.
     pub unaligned_store_cycles: Fact<f64>,
-    /// Rate of such a store.
+    /// Rate at which the bytes of one of its blocks come on top.
     pub unaligned_store_bytes_per_cycle: Fact<Rate>,
     /// Cycles of a store below 32 bytes, for each block.
     pub tiny_store_cycles: Fact<f64>,

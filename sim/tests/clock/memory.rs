@@ -85,6 +85,31 @@ fn requests_are_whole_lines() {
 }
 
 #[test]
+fn stores_of_unaligned_length_cost_more() {
+    let costs = [
+        ("dma.unaligned_store_cycles", "3"),
+        ("dma.unaligned_store_bytes_per_cycle", "2"),
+        ("dma.tiny_store_cycles", "90"),
+        ("dma.tiny_store_cycles_per_core", "9"),
+    ];
+    let soc = with(&plain(), &costs);
+    let cycles = |bytes: u32, blocks: u32| {
+        let gap = if blocks > 1 { 1024 - bytes } else { 0 };
+        let text = format!(
+            "cores 1\ntensor z: f32[65536] out\nub a: 65536\nstore_pad z[0], a[0] blocks {blocks} bytes {bytes} to_gap {gap}\n"
+        );
+        time(&text, &soc).cycles
+    };
+    // The same lines are stored by whole blocks.
+    let extra = |bytes: u32, blocks: u32| cycles(bytes, blocks) - cycles(bytes.next_multiple_of(32), blocks);
+    // Half a cycle for each byte of a block beyond whole lines, once; of blocks below 32 bytes a sum for each.
+    for blocks in [1, 7] {
+        assert_eq!([36, 508, 516, 1020].map(|bytes| extra(bytes, blocks)), [3 + 18, 3 + 254, 3 + 2, 3 + 254]);
+        assert_eq!([4, 28].map(|bytes| extra(bytes, blocks)), [u64::from(blocks) * 99; 2]);
+    }
+}
+
+#[test]
 fn additions_to_the_same_place_wait() {
     let soc = with(&plain(), &[("atomics.same_granule_cycles", "96")]);
     let text = |place: &str| {

@@ -73,7 +73,7 @@ impl Lowered {
     /// Why there is none.
     pub(crate) fn not_modelled(&self) -> String {
         let name = self.soc.name();
-        format!("{name} has no AI Core path for these dtypes: the AICPU runs them, not modelled")
+        format!("the cores of {name} do not compute these dtypes: there is no program to model")
     }
 
     /// A problem on the machine that the options ask for. With `compare`, a machine that does not take it is a result, not an error.

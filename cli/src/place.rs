@@ -173,8 +173,9 @@ impl<'a> Settings<'a> {
         for Named { name, value } in &args.set {
             let is_tile = name.starts_with("tile_") || name == FACTOR;
             if !is_tile && !["local_bytes", "ub_bytes", "deterministic"].contains(&name.as_str()) {
-                let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement can be set";
-                return Err(Error::Usage(format!("--set {name}: {names}")));
+                let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement";
+                let timed = "and where a program is timed the clock, bandwidths and keys of the product";
+                return Err(Error::Usage(format!("{name} cannot be set: {names} can be, {timed}")));
             }
             let number = value.parse::<usize>();
             let value = number.map_err(|e| Error::Usage(format!("--set {name}={value}: {e}")))?;

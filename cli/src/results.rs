@@ -60,6 +60,9 @@ fn json(path: &Path) -> Result<Value, Error> {
     }
 }
 
+/// The column of how long a task took.
+const DURATION: &str = "Task Duration(us)";
+
 /// A table of the vendor's profiler: its columns by name.
 type Columns = BTreeMap<String, Vec<f64>>;
 
@@ -68,7 +71,11 @@ fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
     let mut numbers = BTreeMap::new();
     let basic = table(folder, "OpBasicInfo")?.ok_or_else(|| Error::file(folder, "has no OpBasicInfo.csv"))?;
     let first = |columns: &Columns, name: &str| columns.get(name)?.first().copied();
-    numbers.extend(first(&basic, "Task Duration(us)").map(|time| (TASK, time)));
+    let tasks = basic.get(DURATION).map_or(0, Vec::len);
+    if tasks > 1 {
+        return Err(Error::file(folder, format!("has {tasks} tasks: a folder of one is compared")));
+    }
+    numbers.extend(first(&basic, DURATION).map(|time| (TASK, time)));
     if let Some(pipes) = table(folder, "PipeUtilization")? {
         // On the inference series the cores' columns have another prefix.
         let column = |name: &str| ["aiv_", "aic_"].iter().find_map(|prefix| pipes.get(&format!("{prefix}{name}")));
@@ -116,6 +123,10 @@ fn table(folder: &Path, name: &str) -> Result<Option<Columns>, Error> {
     let mut columns = Columns::new();
     for record in reader.records() {
         let record = record.map_err(|e| Error::file(path, e))?;
+        if record.len() < header.len() {
+            let line = record.position().map_or(0, csv::Position::line);
+            return Err(Error::file(path, format!("line {line} has {} of {} fields", record.len(), header.len())));
+        }
         for (name, field) in header.iter().zip(&record) {
             if let Ok(number) = field.parse() {
                 columns.entry(name.into()).or_default().push(number);

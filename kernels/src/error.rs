@@ -41,7 +41,14 @@ pub enum RunError {
         /// The part.
         feature: Feature,
     },
-    /// An index outside the unpooled plane. The output is initialised and otherwise unspecified.
+    /// A phase that copies an input, which `stage_share` computes, was to be computed by `run_share`.
+    Copy {
+        /// The phase.
+        phase: usize,
+        /// How many such phases the plan has, before all others.
+        copies: usize,
+    },
+    /// An index outside the unpooled plane. The output has 0 there.
     Index {
         /// Lowest flat position in `indices`, counted over `[N, C, H, W]`, that holds a bad index.
         position: usize,
@@ -70,6 +77,9 @@ impl fmt::Display for RunError {
             Self::Length { tensor, got, want } => write!(f, "{tensor} holds {got} elements: the plan needs {want}"),
             Self::Workspace { got, want } => write!(f, "the workspace has {got} bytes: the plan needs {want}"),
             Self::NotBuilt { operator, feature } => write!(f, "{operator} was built without the feature {feature}"),
+            Self::Copy { phase, copies } => {
+                write!(f, "phase {phase} is one of {copies} that copy an input: stage_share makes the copies")
+            }
             Self::Index { position, index, cells } => {
                 write!(f, "indices[{position}] is {index}: an index into this plane is at least 0 and below {cells}")
             }

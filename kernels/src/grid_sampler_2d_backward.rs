@@ -211,7 +211,7 @@ pub fn stage_share(
 /// has [them](Plan::stagings). All shares of a phase must be complete before the next phase begins.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short, or memory that is not aligned.
+/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short, or memory that is not aligned.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -221,10 +221,8 @@ pub fn run_share(
     outputs: ShareOutputs<'_>,
     memory: ShareMemory<'_>,
 ) -> Result<(), RunError> {
-    let copies = stage::count(plan.stagings(), Operator::GridSampler2dBackward)?;
-    // The copies themselves are made by `stage_share`.
-    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
-    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
+    let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
     let (p, range, parts) = (plan.problem(), plan.share_range(phase, share), plan.share_workspace(phase, share));
     check_built(plan)?;

@@ -129,7 +129,7 @@ pub fn stage_share(
 /// plan has [them](Plan::stagings), `out` the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
+/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
 /// flat position in the share.
 pub fn run_share(
     plan: &Plan,
@@ -139,10 +139,8 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
-    let copies = stage::count(plan.stagings(), Operator::MaxUnpool2dBackward)?;
-    // The copies themselves are made by `stage_share`.
-    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
-    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::MaxUnpool2dBackward, phase)?;
+    let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
     let range = plan.share_range(phase, share);
     inputs.check(plan)?;

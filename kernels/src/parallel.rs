@@ -6,10 +6,10 @@ use crate::ValuesMut;
 
 /// Runs the shares of a phase, at the same time if it can.
 ///
-/// `run` calls `for_each` once per phase; when it returns, every item must have been handed to `work`. A share carries the
+/// `run_parallel` calls `for_each` once per phase; when it returns, every item must have been handed to `work`. A share carries the
 /// slices of the output that it alone owns, so an implementation needs no `unsafe`, and one that drops an item or runs them
 /// in another order cannot corrupt memory. A caller with threads locks the iterator and lets each thread take the next item. A call
-/// has up to five phases, and to wake a thread may take longer than one of them, so threads had better stay awake between them.
+/// has up to six phases, and to wake a thread may take longer than one of them, so threads had better stay awake between them.
 pub trait Parallel {
     /// Calls `work` with each of the items.
     fn for_each<I, F>(&self, items: I, work: F)

@@ -130,7 +130,7 @@ pub fn stage_share(
 /// plan has [one](Plan::stagings), `grad_input` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short; a dtype that this build left out.
+/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -139,10 +139,8 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
-    let copies = stage::count(plan.stagings(), Operator::ReplicationPad2dBackward)?;
-    // The copies themselves are made by `stage_share`.
-    let Some(phase) = phase.checked_sub(copies) else { return Ok(()) };
-    let on_copies = (copies > 0).then(|| plan.on_copies());
+    let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::ReplicationPad2dBackward, phase)?;
+    let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
     let range = plan.share_range(phase, share);
     Feature::of(plan.problem().dtype).need(Operator::ReplicationPad2dBackward)?;

@@ -67,13 +67,20 @@ impl<'w> Regions<'w> {
     }
 }
 
-/// How many copies a plan has, if this build can make them.
-pub(crate) fn count(stagings: impl Iterator<Item = Staging>, operator: Operator) -> Result<usize, RunError> {
-    let count = stagings.count();
-    if count > 0 {
+/// A phase behind a plan's copies: its number among those of the plan on copies, and whether there are any.
+pub(crate) fn behind_copies(
+    stagings: impl Iterator<Item = Staging>,
+    operator: Operator,
+    phase: usize,
+) -> Result<(usize, bool), RunError> {
+    let copies = stagings.count();
+    if copies > 0 {
         Feature::Copies.need(operator)?;
     }
-    Ok(if COPIES { count } else { 0 })
+    if !COPIES {
+        return Ok((phase, false));
+    }
+    Ok((phase.checked_sub(copies).ok_or(RunError::Copy { phase, copies })?, copies > 0))
 }
 
 /// Copies one share, `dest` being its planes, for callers with threads of their own.

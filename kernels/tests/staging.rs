@@ -72,6 +72,8 @@ fn im2col() {
             run_share(&copies, Level::detect(), 1, share, inputs, outputs).unwrap();
         }
         assert_eq!(got.bytes(), want.bytes(), "{dtype} by shares");
+        let of_copy = run_share(&copies, Level::detect(), 0, 0, inputs(), Outputs { out: values_mut(&mut got) });
+        assert_eq!(of_copy, Err(RunError::Copy { phase: 0, copies: 1 }));
 
         let short = workspace.len() - 1 - (ubtile_tiling::ALIGN - 1);
         let outputs = Outputs { out: values_mut(&mut got) };
@@ -326,7 +328,7 @@ fn grid_sampler_by_shares(
         _ => unreachable!("no plan copies the grid"),
     };
     let mut workspace = vec![0x5au8; plan.workspace_bytes()];
-    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate() {
+    for (phase, shares) in plan.phases().map(|phase| phase.shares).enumerate().skip(plan.stagings().count()) {
         for share in (0..shares).rev() {
             let parts = plan.share_workspace(phase, share);
             let mut aligned = [&parts.scratch, &parts.write, &parts.read].map(|part| {

@@ -71,7 +71,7 @@ impl fmt::Display for LowerError {
                 write!(f, "{tensor} is not contiguous: tile programs are made for contiguous tensors")
             }
             Self::NotOnCore(dtype) => {
-                write!(f, "the cores do not compute {dtype}: the device's CPU does, which is not modelled")
+                write!(f, "the cores do not compute {dtype}: there is no program to model")
             }
             Self::NotLowered(what) => write!(f, "no tile program for {what}"),
             Self::LocalBytes { got, want } => {

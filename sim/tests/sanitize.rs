@@ -93,6 +93,13 @@ fn reads_of_what_nobody_has_written() {
     assert_eq!(kinds(&format!("{head}axpy.f32 b[0], a[0], 1.0 lanes 5\n")), [Kind::Uninitialised]);
     let found = findings(&format!("{head}adds.f32 b[0], a[0], 1.0 lanes 6\n")).remove(0);
     assert_eq!(found.what, "reads byte 20 of a[0], which nobody has written");
+    // A gather without tensors may read anything behind the start of its table, but not where there is nothing.
+    let head = "cores 1\nub a: 512\nub b: 512\nub c: 256\ndup.i32 c[0], 0 count 64\n";
+    for (filled, found) in [("", vec![Kind::Uninitialised]), ("dup.f32 a[256], 1.0 count 8\n", vec![])] {
+        assert_eq!(kinds(&format!("{head}{filled}barrier v\ngather.f32 b[0], a[224], c[0] repeat 1\n")), found);
+    }
+    let behind = format!("{head}dup.f32 a[0], 1.0 count 8\nbarrier v\ngather.f32 b[0], a[32], c[0] repeat 1\n");
+    assert_eq!(kinds(&behind), [Kind::Uninitialised]);
     // Global memory.
     let head = "cores 1\ntensor w: u8[64] workspace\nub a: 64\n";
     assert_eq!(kinds(&format!("{head}load a[0], w[0] bytes 32\n")), [Kind::Uninitialised]);
@@ -191,6 +198,8 @@ fn soft_synchronisation_needs_its_memory() {
     assert_eq!(kinds(&text(2, "zeroed workspace", 32)), [Kind::Bounds]);
     assert_eq!(kinds(&text(2, "workspace", 64)), [Kind::Uninitialised]);
     assert_eq!(kinds(&text(3, "zeroed workspace", 96)), [Kind::Bounds]);
+    // That of the UB and that of the tensor are two findings.
+    assert_eq!(kinds(&text(3, "zeroed workspace", 64)), [Kind::Bounds; 2]);
 }
 
 #[test]

@@ -44,8 +44,8 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Channels(most) => write!(f, "C <= {most}"),
-            Self::Padding => f.write_str("padding 0 to 7"),
-            Self::PaddingAndSize(h, w) => write!(f, "padding 0 to 7, grad_output <= {h} x {w}"),
+            Self::Padding => f.write_str("padding 0 to 7 (any left and right where top and bottom are 0)"),
+            Self::PaddingAndSize(h, w) => write!(f, "{}, grad_output <= {h} x {w}", Self::Padding),
             Self::GatherRow(bytes) => write!(
                 f,
                 "grad_output < 2 GiB, planes <= 2^30, and rows fit {} KiB, grad_output <= 3000 KiB or indices <= 2000",

@@ -55,7 +55,7 @@ struct Difference {
 
 /// Compares, and fails when the second takes longer.
 pub(crate) fn run(args: &CompareArgs, format: Format) -> Result<(), Error> {
-    if args.threshold.is_nan() || args.threshold < 0.0 {
+    if !args.threshold.is_finite() || args.threshold < 0.0 {
         return Err(Error::Usage(format!("--threshold {}: expected a percentage from 0", args.threshold)));
     }
     let [(before, of_before), (after, of_after)] = [read(&args.before)?, read(&args.after)?];

@@ -210,6 +210,11 @@ impl Copies {
         Ok(Self(copies))
     }
 
+    /// All shares of the other phases, as [`shares`] orders them.
+    pub fn shares_behind(&self, phases: impl Iterator<Item = Phase>) -> impl Iterator<Item = (usize, usize)> {
+        shares(phases).filter(|(phase, _)| *phase >= self.0.len())
+    }
+
     /// What the other phases read: the copy of a tensor, or the tensor itself.
     #[must_use]
     pub fn read<'a>(&'a self, tensor: Tensor, whole: Values<'a>) -> Values<'a> {

@@ -169,6 +169,11 @@ impl<S: Copy + Default + PartialEq> Shadow<S> {
         }
     }
 
+    /// Whether nobody has written any byte of a range.
+    pub(super) fn is_unwritten(&mut self, range: Range<u64>) -> bool {
+        self.within(range).all(|(block, mask)| self.cell(block).0.written & mask == 0)
+    }
+
     /// The first byte that nobody has written, and how many there are.
     pub(super) fn unwritten(&self) -> Option<(u64, u64)> {
         let (mut first, mut count) = (None, 0);

@@ -190,12 +190,15 @@ impl<'p> Watch<'p> {
                 let trouble = match touch.space {
                     _ if !touch.by_data => memory::touch(local, tensors, &now, &touch),
                     _ if *with_data => memory::touch_pieces(local, &now, touch.access, pieces),
-                    // It may be any of them, of which some may not be written.
+                    // It may be any of them, of which some may not be written; but not all.
                     Space::Local(buffer, slot) => {
                         let start = u32::try_from(touch.start).unwrap_or(u32::MAX);
-                        let bytes = program.slot(buffer, slot).end.saturating_sub(start);
+                        let slot_end = program.slot(buffer, slot).end;
+                        let bytes = slot_end.saturating_sub(start);
                         let anywhere = Touch { bytes, rows: 1, pitch: bytes.into(), ..touch };
-                        Trouble { unwritten: None, ..memory::touch(local, tensors, &now, &anywhere) }
+                        let nothing = touch.access == Access::Read && local.is_unwritten(touch.start..slot_end.into());
+                        let trouble = memory::touch(local, tensors, &now, &anywhere);
+                        Trouble { unwritten: trouble.unwritten.filter(|_| nothing), ..trouble }
                     }
                     Space::Global(_) => Trouble::default(),
                 };
@@ -254,7 +257,8 @@ impl<'p> Watch<'p> {
             let first = global.offset.cast_signed();
             let end = first.saturating_add(bytes.cast_signed());
             let kind = FaultKind::OutsideTensor { tensor: global.tensor, first, end };
-            self.findings.add(Kind::Bounds, site, None, || kind.describe(program));
+            // Apart from that of the UB, at the same instruction.
+            self.findings.add_of(1, Kind::Bounds, site, None, || kind.describe(program));
         }
         let tensor = program.source().tensors.get(usize::from(global.tensor.0));
         if tensor.is_some_and(|tensor| tensor.role != Role::ZeroedWorkspace) {

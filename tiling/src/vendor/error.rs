@@ -56,7 +56,11 @@ impl fmt::Display for VendorError {
                 write!(f, "the vendor has published no tiling of {} for {}", operator.vendor_name(), arch.name())
             }
             Self::NoKernel { operator, dtype } => {
-                write!(f, "the vendor runs {} in {dtype} on the AICPU: there is no tiling", operator.vendor_name())
+                write!(
+                    f,
+                    "the vendor has no AI Core kernel of {} in {dtype}: there is no tiling",
+                    operator.vendor_name()
+                )
             }
             Self::Padding { got } => {
                 write!(f, "the vendor runs a padding of {got} on the AICPU: its AI Core kernel takes no less than 0")

@@ -105,7 +105,7 @@ fn plan(words: &[String], place: &Place, args: &CallsArgs) -> Result<Plan, Error
         let text = e.render().to_string();
         Error::Usage(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     };
-    let of_list = |word: &&String| matches!(word.split('=').next(), Some("--format" | "--output"));
+    let of_list = |word: &&String| matches!(word.split('=').next(), Some("--format" | "--output" | "--help" | "-h"));
     if let Some(word) = words.iter().find(of_list) {
         return Err(Error::Usage(format!("{word} is no attribute: it is said of the whole list")));
     }

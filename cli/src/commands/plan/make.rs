@@ -151,7 +151,7 @@ fn on_soc(
             report.means = means(problem, &on.spec);
         }
         None => {
-            let why = format!("{} has no AI Core path for these dtypes: the AICPU runs them", on.soc.name());
+            let why = format!("the cores of {} do not compute these dtypes: there is no tiling", on.soc.name());
             report.reason.get_or_insert(why);
         }
     }

@@ -9,7 +9,7 @@ use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, Tile, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, shares, values, values_mut};
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, values, values_mut};
 use crate::plan::offset;
 
 /// Runs a problem and judges the result.
@@ -72,7 +72,7 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data
         copy.bytes_mut().copy_from_slice(bytes);
         copy
     };
-    for (phase, share) in shares(plan.phases()) {
+    for (phase, share) in copies.shares_behind(plan.phases()) {
         let parts = plan.share_workspace(phase, share);
         let [mut scratch, mut write, read] =
             [parts.scratch, parts.write.clone(), parts.read].map(|range| aligned(&workspace[range]));

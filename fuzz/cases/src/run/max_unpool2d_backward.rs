@@ -58,7 +58,7 @@ fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, out: &mut Data) -> 
         indices: copies.read(Tensor::Indices, inputs.indices),
     };
     let mut result = Ok(());
-    for (phase, share) in shares(plan.phases()) {
+    for (phase, share) in copies.shares_behind(plan.phases()) {
         let outputs = Outputs { out: part(out, plan.share_range(phase, share)) };
         result = run_share(plan, setup.level, phase, share, inputs, outputs).and(result);
     }

@@ -48,7 +48,7 @@ fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, grad_input: &m
         stage_share(plan, phase, share, Inputs { grad_output }, copy)
     })?;
     let inputs = Inputs { grad_output: copies.read(Tensor::GradOutput, grad_output) };
-    for (phase, share) in shares(plan.phases()) {
+    for (phase, share) in copies.shares_behind(plan.phases()) {
         let outputs = Outputs { grad_input: part(grad_input, plan.share_range(phase, share)) };
         run_share(plan, setup.level, phase, share, inputs, outputs)?;
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets with AddressSanitizer and runs each for some thousand executions: long enough to meet every rule and
+# Builds the fuzz targets with AddressSanitizer and runs each for 200 to 20000 executions: long enough to meet every rule and
 # every kernel, short enough for a gate, and the same each time. To search for longer, each target for so many seconds:
 #
 #   .ci/fuzz.sh 3600

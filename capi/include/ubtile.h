@@ -220,7 +220,7 @@ typedef struct ubtile_grid_sampler_2d_backward_desc {
    */
   struct ubtile_tensor input;
   /**
-   * `[N, Ho, Wo, 2]`: x and y in -1..1.
+   * `[N, Ho, Wo, 2]`: x and y; -1..1 is the image.
    */
   struct ubtile_tensor grid;
   /**

@@ -61,7 +61,7 @@ pub struct Inputs<'a> {
     pub grad_output: Values<'a>,
     /// `[N, C, Hi, Wi]`.
     pub input: Values<'a>,
-    /// `[N, Ho, Wo, 2]`: x and y in -1..1.
+    /// `[N, Ho, Wo, 2]`: x and y; -1..1 is the image.
     pub grid: Values<'a>,
 }
 

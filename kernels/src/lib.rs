@@ -5,7 +5,8 @@
 //! data themselves. The result depends on the problem and the input bits alone (`docs/numerics.md`), not on the level, the
 //! number of threads, the tile or the workspace.
 //!
-//! Features say what is in a build: each operator, the dtypes, and two parts of the grid sampler ([`Feature`]); all by default.
+//! Features say what is in a build: each operator, the dtypes, and parts that firmware can do without ([`Feature`], `whole-blocks`); all by
+//! default.
 //!
 //! `no_std`, no allocation, no panic, no globals. `unsafe` is denied except in `simd/x86`.
 #![cfg_attr(not(test), no_std)]

@@ -1,4 +1,4 @@
-//! The table of `docs/firmware.md`: bytes of workspace of the grid sampler on a small core, and what a limit costs.
+//! What `docs/firmware.md` says of workspace: its bytes of the grid sampler on a small core, and what a limit costs.
 //!
 //!     cargo run -p ubtile-tiling --example workspace_on_firmware
 //!

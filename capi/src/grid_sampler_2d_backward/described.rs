@@ -56,7 +56,7 @@ pub struct GridSamplerDesc {
     pub grad_output: Tensor,
     /// `[N, C, Hi, Wi]`.
     pub input: Tensor,
-    /// `[N, Ho, Wo, 2]`: x and y in -1..1.
+    /// `[N, Ho, Wo, 2]`: x and y; -1..1 is the image.
     pub grid: Tensor,
     /// `[N, C, Hi, Wi]`, described also when it is not wanted.
     pub input_grad: Tensor,

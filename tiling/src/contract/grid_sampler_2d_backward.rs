@@ -14,7 +14,7 @@ pub struct Desc<'a> {
     pub grad_output: TensorDesc,
     /// `[N, C, Hi, Wi]`.
     pub input: TensorDesc,
-    /// `[N, Ho, Wo, 2]`, x then y in -1..1.
+    /// `[N, Ho, Wo, 2]`, x then y; -1..1 is the image.
     pub grid: TensorDesc,
     /// Gradient of `input`, of its shape.
     pub input_grad: TensorDesc,

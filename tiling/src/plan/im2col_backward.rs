@@ -88,7 +88,7 @@ impl Tile {
 ///
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one block of an output row with one tap, [`PlanError::NotBuilt`]
-/// where it needs a feature that the build left out.
+/// where it needs a feature that the build left out, [`PlanError::TooLarge`] where sizes overflow.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let (common, size) = (Common::new(target, options)?, Size { rows: 1, columns: 1, taps: [0; 2] });
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size };

@@ -75,7 +75,7 @@ impl Tile {
 ///
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold a block of each box, [`PlanError::NotBuilt`]
-/// where it needs a feature that the build left out.
+/// where it needs a feature that the build left out, [`PlanError::TooLarge`] where sizes overflow.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let common = Common::new(target, options)?;
     let mut plan = Plan { problem: *problem, common, copies: Copies::NONE, size: Size { elements: 1, cells: 1 } };

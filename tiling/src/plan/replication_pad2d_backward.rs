@@ -93,7 +93,7 @@ impl Tile {
 ///
 /// # Errors
 /// [`PlanError::LocalBytes`] when the local memory does not hold one cell and a part of its sum, [`PlanError::NotBuilt`]
-/// where it needs a feature that the build left out.
+/// where it needs a feature that the build left out, [`PlanError::TooLarge`] where sizes overflow.
 pub fn plan(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut common = Common::new(target, options)?;
     let copies = common.choose_copies(|tensor| problem.slot(tensor), |slot| !problem.by_pixels() && any_step(slot));

@@ -129,8 +129,8 @@ pub fn stage_share(
 /// plan has [them](Plan::stagings), `out` the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
-/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out; an index outside of the plane: the one of the lowest
-/// flat position in the share.
+/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out; an
+/// index outside of the plane: the one of the lowest flat position in the share.
 pub fn run_share(
     plan: &Plan,
     level: Level,

@@ -58,7 +58,7 @@ fn options_of_the_list_are_no_attributes() {
     let row = |more: &str| {
         format!("im2col-backward,\"2,27,256\",FLOAT,\"--input-size 16,16 --kernel-size 3,3 --padding 1,1{more}\"\n")
     };
-    let others = [" --soc Ascend910A", " --output foo", " --output=foo", " --format json"].map(row).concat();
+    let others = [" --soc Ascend910A", " --output foo", " --output=foo", " --format json", " --help"].map(row).concat();
     let list = format!("OP Type,Input Shapes,Input Data Types,Attributes\n{}{others}", row(""));
     fs::write(folder.path().join("list.csv"), list).unwrap();
     let calls = json(folder.path(), "plan --calls list.csv --cores 3 --set local_bytes=100000");
@@ -66,7 +66,7 @@ fn options_of_the_list_are_no_attributes() {
     let command = calls[0]["command"].as_str().unwrap();
     assert!(command.ends_with(" --cores 3 --set local_bytes=100000"), "{command}");
     assert_eq!(json(folder.path(), command.strip_prefix("ubtile ").unwrap())["block_dim"], 3);
-    for (call, word) in calls[1..].iter().zip(["--soc", "--output", "--output=foo", "--format"]) {
+    for (call, word) in calls[1..].iter().zip(["--soc", "--output", "--output=foo", "--format", "--help"]) {
         assert_eq!(call["error"], format!("{word} is no attribute: it is said of the whole list"));
     }
 }

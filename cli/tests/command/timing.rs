@@ -149,7 +149,10 @@ fn results_are_compared() {
         refuses(folder, "compare old.json other.json", 3, &format!("other.json: {problem}"));
         refuses(folder, "compare other.json old.json", 3, &format!("other.json: {problem}"));
     }
-    refuses(folder, "compare old.json old.json --threshold=-1", 2, "--threshold -1: expected a percentage from 0");
+    for threshold in ["-1", "inf", "NaN"] {
+        let command = format!("compare old.json old.json --threshold={threshold}");
+        refuses(folder, &command, 2, &format!("--threshold {threshold}: expected a percentage from 0"));
+    }
 }
 
 /// Other conditions are no error, but it is said which.
@@ -201,7 +204,7 @@ fn a_profile_of_a_device_is_a_result() {
     let profile = folder.join("OPPROF_20260801_X");
     fs::create_dir(&profile).unwrap();
     let basic = format!("Op Name,Op Type,Task Duration(us),Block Dim\nadd,vector,{},8\n", time / 2.0);
-    fs::write(profile.join("OpBasicInfo.csv"), basic).unwrap();
+    fs::write(profile.join("OpBasicInfo.csv"), &basic).unwrap();
     let pipes = "block_id,sub_block_id,aiv_total_cycles,aiv_vec_ratio,aiv_mte2_ratio\n0,vector0,100,0.25,0.5\n1,vector0,300,0.75,NA\n";
     fs::write(profile.join("PipeUtilization.csv"), pipes).unwrap();
     fs::write(profile.join("Memory.csv"), "GM_to_UB_datas(KB),UB_to_GM_datas(KB)\n256,128\n256,128\n").unwrap();
@@ -224,6 +227,14 @@ fn a_profile_of_a_device_is_a_result() {
     let all = report["differences"].as_array().unwrap();
     let before = |name: &str| all.iter().find(|d| d["name"] == name).and_then(|d| d["before"].as_f64());
     assert_eq!((before("cycles"), before("cores_used"), before("vector ratio")), (None, Some(8.0), Some(0.5)));
+    // What is cut off, and several tasks.
+    fs::write(profile.join("PipeUtilization.csv"), format!("{pipes}2,vector0\n")).unwrap();
+    let line = "OPPROF_20260801_X/PipeUtilization.csv: line 4 has 2 of 5 fields";
+    refuses(folder, "compare OPPROF_20260801_X model.json", 3, line);
+    fs::write(profile.join("PipeUtilization.csv"), pipes).unwrap();
+    fs::write(profile.join("OpBasicInfo.csv"), format!("{basic}add,vector,3.5,8\n")).unwrap();
+    let tasks = "OPPROF_20260801_X: has 2 tasks: a folder of one is compared";
+    refuses(folder, "compare OPPROF_20260801_X model.json", 3, tasks);
     fs::remove_file(profile.join("OpBasicInfo.csv")).unwrap();
     refuses(folder, "compare OPPROF_20260801_X model.json", 3, "OPPROF_20260801_X: has no OpBasicInfo.csv");
 }

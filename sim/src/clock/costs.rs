@@ -52,7 +52,7 @@ impl Change {
         (Self::NoScalar, "less work for the scalar unit: none"),
         (Self::NoCollisions, "sums to different addresses: no collisions"),
         (Self::NoSync, "fewer barriers of all cores: they take no time"),
-        (Self::NoStagger, "more work for each launch: all cores start at once"),
+        (Self::NoStagger, "more work for each launch, or fewer cores: all start at once"),
         (Self::Bypass, "loads that stay out of L2"),
         (Self::Memory, "twice the bandwidth of main memory"),
         (Self::L2, "twice the bandwidth of L2 and of each core's copies"),

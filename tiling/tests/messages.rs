@@ -27,7 +27,7 @@ fn tilings_of_the_vendor() {
     let operator = Operator::MaxUnpool2dBackward;
     let vendor_name = operator.vendor_name();
     says(&VendorError::NotPublished { operator, arch: VendorArch::Dav2201 }, &[vendor_name, "DAV_2201"]);
-    says(&VendorError::NoKernel { operator, dtype: Dtype::F64 }, &[vendor_name, "f64", "AICPU"]);
+    says(&VendorError::NoKernel { operator, dtype: Dtype::F64 }, &[vendor_name, "f64", "AI Core"]);
     says(&VendorError::Padding { got: -3 }, &["-3"]);
     says(&VendorError::UbInsufficient { got: 1000, want: 4000 }, &["1000", "4000", "3000"]);
     says(&VendorError::Beyond { name: "batch", got: 7, most: 5 }, &["batch 7", "2 more", "the 5"]);

@@ -193,12 +193,11 @@ impl<'p> Watch<'p> {
                     // It may be any of them, of which some may not be written; but not all.
                     Space::Local(buffer, slot) => {
                         let start = u32::try_from(touch.start).unwrap_or(u32::MAX);
-                        let slot_end = program.slot(buffer, slot).end;
-                        let bytes = slot_end.saturating_sub(start);
+                        let bytes = program.slot(buffer, slot).end.saturating_sub(start);
                         let anywhere = Touch { bytes, rows: 1, pitch: bytes.into(), ..touch };
-                        let nothing = touch.access == Access::Read && local.is_unwritten(touch.start..slot_end.into());
                         let trouble = memory::touch(local, tensors, &now, &anywhere);
-                        Trouble { unwritten: trouble.unwritten.filter(|_| nothing), ..trouble }
+                        let all = |_: &u64| local.is_unwritten(anywhere.start..anywhere.end());
+                        Trouble { unwritten: trouble.unwritten.filter(all), ..trouble }
                     }
                     Space::Global(_) => Trouble::default(),
                 };

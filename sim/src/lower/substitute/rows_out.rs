@@ -11,13 +11,11 @@
 use std::iter::successors;
 
 use super::Substitute;
-use super::scalar_unit::transport;
+use super::scalar_unit::{further, transport};
 use super::shift::{ROWS, Shifting, TURNED, block_behind, block_of, hand_over, of_class, period, rows_bytes, turn};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
-use crate::program::{
-    Burst, Content, Expr, Global, Granularity, Instruction, Local, Move, Pipe, Place, Reg, Relation, Store,
-};
+use crate::program::{Burst, Content, Expr, Granularity, Instruction, Local, Move, Pipe, Place, Reg, Relation, Store};
 
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Blocks of a sixteenth of a row whose length is not known when the program is written.
@@ -118,8 +116,7 @@ impl Substitute<'_> {
         b.when(before.clone() + behind.clone(), Relation::Gt, 0, |b| {
             self.by_scalar(b, Pipe::Mte3, |_, b| {
                 let element = |b: &mut Builder, at: Expr, place: Expr| {
-                    let from = Place::Local(Local { offset: from.offset.clone() + place, ..from.clone() });
-                    transport(b, Place::Global(Global { offset: at, ..to.clone() }), from, shape.size);
+                    transport(b, Place::Global(to.tensor.at(at)), further(from, place), shape.size);
                 };
                 let first = (0, before.clone(), shape.size);
                 b.repeat("k", first, None, |b, k| element(b, to.offset.clone() + k.clone(), k));
@@ -297,14 +294,12 @@ impl Out<'_> {
     }
 
     fn put(&self, b: &mut Builder, (from, to): (Expr, Expr), burst: Burst) {
-        let Store { to: tensor, add, bypass, .. } = self.store;
         b.emit(Instruction::Store(Store {
-            to: tensor.tensor.at(to),
+            to: self.store.to.tensor.at(to),
             from: self.shifting.image.at(from),
             burst,
             granularity: Granularity::Blocks,
-            add: *add,
-            bypass: *bypass,
+            ..self.store.clone()
         }));
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn new_array(values: &[i64]) -> Option<*mut i64> {
         type New = unsafe extern "C-unwind" fn(usize) -> *mut c_void;
         // SAFETY: `_Znam` is the mangled name of `operator new[](std::size_t)` in the Itanium C++ ABI.
         let new = unsafe { std::mem::transmute::<NonNull<c_void>, New>(new) };
-        // SAFETY: it takes any size; that it throws when memory is out ends in the caller's `catch_unwind`.
+        // SAFETY: it takes any size; where it throws, as there is no memory, the process ends.
         unsafe { new(bytes) }
     } else {
         // SAFETY: a plain allocation.

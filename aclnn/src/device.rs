@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::event::Event;
 use crate::failure::{Failure, Outcome, code};
@@ -114,11 +114,15 @@ fn release(state: Guard<'_, State>) {
     let (contexts, memory) = (CONTEXTS.remove_where(|_| true), memory::take_all(Place::Device));
     drop(state);
     events.iter().for_each(|event| event.retire());
-    // All before the first is waited for: one may wait for another.
-    streams.iter().for_each(|stream| stream.shut());
-    streams.iter().for_each(|stream| stream.close(false));
+    end_streams(&streams);
     // Tasks that have read memory by its address are done.
     drop((contexts, memory));
+}
+
+/// Ends streams after their tasks: no one takes more before the first is waited for, as one may wait for another.
+fn end_streams(streams: &[Shared<Stream>]) {
+    streams.iter().for_each(|stream| stream.shut());
+    streams.iter().for_each(|stream| stream.close(false));
 }
 
 /// The only device id there is.
@@ -188,9 +192,7 @@ pub(crate) fn destroy_context(handle: usize) -> Outcome {
         return Err(Failure::new(code::RT_PARAM_INVALID, "context is the device's default: aclrtResetDevice ends it"));
     }
     CONTEXTS.remove("context", handle, code::RT_CONTEXT_NULL)?;
-    for stream in STREAMS.remove_where(|stream| stream.context == handle) {
-        stream.close(false);
-    }
+    end_streams(&STREAMS.remove_where(|stream| stream.context == handle));
     Ok(())
 }
 
@@ -250,10 +252,7 @@ fn default_stream(context: usize, inner: &Context) -> (usize, Shared<Stream>) {
 pub(crate) fn settle_default_stream() -> Outcome {
     let (_, context) = current()?;
     let made = context.inner.lock().default_stream.clone();
-    if let Some((_, stream)) = made {
-        stream.settle();
-    }
-    Ok(())
+    made.map_or(Ok(()), |(_, stream)| stream.finish(None, code::RT_STREAM_SYNC_TIMEOUT))
 }
 
 /// Ends a stream: after its tasks, or after the one that it is at.
@@ -270,13 +269,13 @@ pub(crate) fn destroy_stream(handle: usize, force: bool) -> Outcome {
     Ok(())
 }
 
-/// Waits for all streams of this thread's context and gives the first failure; each is told once.
+/// Waits for all streams of this thread's context and gives the first failure; those of other streams stay for the next time.
 pub(crate) fn synchronize(most: Option<Duration>) -> Outcome {
     let (context, _) = current()?;
     let streams = STREAMS.all(|stream| stream.context == context);
-    let outcomes: Vec<_> =
-        streams.iter().map(|stream| stream.synchronize(most, code::RT_STREAM_SYNC_TIMEOUT)).collect();
-    outcomes.into_iter().collect()
+    let deadline = most.map(|most| Instant::now() + most);
+    streams.iter().try_for_each(|stream| stream.finish(deadline, code::RT_STREAM_SYNC_TIMEOUT))?;
+    streams.iter().try_for_each(|stream| stream.take_failure())
 }
 
 /// Sets an option of this thread's context.
@@ -314,4 +313,39 @@ fn end_with_process() {
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| crate::client::at_exit(end));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Task;
+
+    /// Waiting for all streams takes a failure of one alone, so that each is told; where one is not done in time, none.
+    #[test]
+    fn each_stream_s_failure_is_told_once() {
+        initialise_operators().unwrap();
+        set(DEVICE).unwrap();
+        let streams = [1, 2, 3].map(|_| stream(create_stream(0, 0).unwrap()).unwrap());
+        let fails = |stream: &Shared<Stream>, code: i32| {
+            stream.submit(Task::Work(Box::new(move || Err(Failure::new(code, "on purpose"))))).unwrap();
+        };
+        let told = |most| synchronize(most).map_err(|failure| failure.code);
+        fails(&streams[0], 7);
+        fails(&streams[1], 8);
+        let gate = Shared::new(Event::new(0));
+        let number = gate.awaited();
+        streams[2].submit(Task::Wait(gate.clone(), number)).unwrap();
+        assert_eq!(told(Some(Duration::from_millis(5))), Err(code::RT_STREAM_SYNC_TIMEOUT));
+        gate.mark(gate.issue(&streams[2]));
+        let mut codes = [told(None), told(None)];
+        codes.sort_unstable_by_key(|told| told.err());
+        assert_eq!((codes, told(None)), ([Err(7), Err(8)], Ok(())));
+        fails(&streams[0], 9);
+        fails(&streams[1], 10);
+        let first = told(None).unwrap_err();
+        let other = &streams[usize::from(first == 9)];
+        assert_eq!(other.synchronize(None, 0).unwrap_err().code, 19 - first);
+        reset(DEVICE, true).unwrap();
+        finalise_operators().unwrap();
+    }
 }

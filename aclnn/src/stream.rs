@@ -117,7 +117,13 @@ impl Stream {
     /// Waits until all tasks are done, and gives the first failure since the last time, once. `timeout` is the status when
     /// `most` has passed before that.
     pub(crate) fn synchronize(&self, most: Option<Duration>, timeout: i32) -> Outcome {
-        let deadline = most.map(|most| Instant::now() + most);
+        self.finish(most.map(|most| Instant::now() + most), timeout)?;
+        self.take_failure()
+    }
+
+    /// Waits until all tasks are done; a failure stays for whoever takes it. `timeout` is the status when the deadline has passed
+    /// before that.
+    pub(crate) fn finish(&self, deadline: Option<Instant>, timeout: i32) -> Outcome {
         let mut queue = self.queue.lock();
         while queue.busy || !queue.tasks.is_empty() {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -130,15 +136,7 @@ impl Stream {
             }
             queue.wait(left);
         }
-        queue.failure.take().map_or(Ok(()), Err)
-    }
-
-    /// Waits until all tasks are done; a failure stays for whoever synchronises.
-    pub(crate) fn settle(&self) {
-        let mut queue = self.queue.lock();
-        while queue.busy || !queue.tasks.is_empty() {
-            queue.wait(None);
-        }
+        Ok(())
     }
 
     /// Gives the first failure since the last time, once, without waiting.
@@ -203,6 +201,11 @@ impl Stream {
 impl Shared<Stream> {
     /// Puts a task behind the others. The thread is made for the first one.
     pub(crate) fn submit(&self, task: Task) -> Outcome {
+        self.submit_made(|| task)
+    }
+
+    /// The same of a task that is not made where the stream takes none.
+    pub(crate) fn submit_made(&self, task: impl FnOnce() -> Task) -> Outcome {
         let mut queue = self.queue.lock();
         if queue.closed_by.is_some() {
             return Err(Failure::new(code::RT_INVALID_HANDLE, "stream is being destroyed"));
@@ -213,7 +216,7 @@ impl Shared<Stream> {
             let failed = |e| Failure::new(code::RT_RESOURCE_ALLOC_FAIL, format!("there is no thread for stream: {e}"));
             queue.worker = Some(worker.map_err(failed)?);
         }
-        queue.tasks.push_back(task);
+        queue.tasks.push_back(task());
         queue.notify();
         Ok(())
     }

@@ -89,7 +89,8 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_shares(
     unsafe { operator::shares(tiling, phase) }
 }
 
-/// Tiles of a share. None in phases that only move or add what is staged. Counting takes time in proportion to them.
+/// Tiles of a share. None in phases that only move or add what is staged, nor where zeros are all there is to write: run such shares.
+/// Counting takes time in proportion to them.
 ///
 /// # Safety
 /// `tiling` is NULL or points to a plan.
@@ -223,8 +224,11 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_tile(
         let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
         let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
         let inputs = [boxes.grad_output.bytes()?, boxes.input.bytes()?, boxes.grid.bytes()?];
-        let (input_grad, input_grad_sums) = (boxes.input_grad.bytes()?, boxes.input_grad_sums.bytes()?);
-        let (grid_grad, totals) = (boxes.grid_grad.bytes()?, boxes.totals.bytes()?);
+        let (adds, makes) = (plan.problem().want_input_grad, tile.makes_grid_grad);
+        let input_grad = wanted(&boxes.input_grad, adds)?;
+        let input_grad_sums = wanted(&boxes.input_grad_sums, adds && plan.sums_apart())?;
+        let grid_grad = wanted(&boxes.grid_grad, makes)?;
+        let totals = wanted(&boxes.totals, makes && plan.blocks().get() > 1)?;
         disjoint(&[input_grad, input_grad_sums, grid_grad, totals], &inputs)?;
         let (dtype, sums) = (plan.problem().dtype, plan.sums_dtype());
         let [grad_output, input, grid] = inputs;
@@ -245,6 +249,11 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_tile(
     code(run())
 }
 
+/// An output, or an empty one in the place of one that nobody looks at.
+fn wanted(output: &Output, wanted: bool) -> Result<Bytes, Status> {
+    if wanted { output.bytes() } else { Output::EMPTY.bytes() }
+}
+
 /// The buffers of a run, which do not overlap where they must not.
 struct Memory {
     inputs: [Bytes; 3],
@@ -256,7 +265,6 @@ struct Memory {
 impl Memory {
     fn of(plan: &Plan, buffers: &GridSamplerBuffers) -> Result<Self, Status> {
         let inputs = [buffers.grad_output.bytes()?, buffers.input.bytes()?, buffers.grid.bytes()?];
-        let wanted = |output: &Output, wanted: bool| if wanted { output.bytes() } else { Output::EMPTY.bytes() };
         let input_grad = wanted(&buffers.input_grad, plan.problem().want_input_grad)?;
         let grid_grad = wanted(&buffers.grid_grad, plan.problem().want_grid_grad)?;
         let workspace = buffers.workspace.bytes()?;

@@ -9,7 +9,7 @@ use ubtile_tiling::{Status, Tensor as Named};
 use crate::held;
 use crate::memory::{Bytes, disjoint, read, write};
 use crate::operator;
-use crate::types::{Level, Options, Target, code, level as chosen, of_run};
+use crate::types::{Level, Options, Output, Target, code, level as chosen, of_run};
 
 pub use described::*;
 
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
 
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
-/// the same time.
+/// the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run.
 ///
 /// # Safety
 /// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -183,7 +183,8 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_share(
 }
 
 /// Computes tile number `index` of a share on boxes without gaps: of `grad_output` the slice `cells`, of `indices` and `out` the
-/// run `elements`, which stays while tiles accumulate. Tiles of a share come in order.
+/// run `elements`, which stays while tiles accumulate. Tiles of a share come in order. An index outside of the plane is
+/// UBTILE_ERROR_RUNTIME, as for a whole run.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.
@@ -200,7 +201,7 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_tile(
         // SAFETY: the caller's promise.
         let (plan, level, boxes) = unsafe { (held::get(tiling)?, chosen(level)?, read(boxes)?) };
         let tile = plan.tiles(phase, share).nth(index).ok_or(Status::ParamInvalid)?;
-        let all = Memory::of(boxes)?;
+        let all = Memory::of(&MaxUnpoolBuffers { workspace: Output::EMPTY, ..*boxes })?;
         // SAFETY: the caller's promise, and `out` overlaps nothing.
         let (inputs, out) = unsafe { (all.inputs(plan)?, all.out.values_mut(plan.problem().out_dtype)?) };
         kernel::run_tile(plan, level, &tile, inputs, Outputs { out }).map_err(of_run)

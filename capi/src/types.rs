@@ -68,7 +68,7 @@ pub struct Tensor {
 pub struct Target {
     /// Cores that may run shares at the same time, at least 1.
     pub cores: usize,
-    /// Bytes of memory that the boxes of a tile should fit.
+    /// Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that `ubtile_grid_sampler_boxes` names.
     pub local_bytes: usize,
     /// Granularity of those boxes in bytes, at least 1.
     pub block_bytes: usize,

@@ -28,5 +28,5 @@ pub use perfetto::Perfetto;
 pub use profiler::{Described, Profiler, TABLES};
 pub use recorded::{Recorded, Recorder, Work, shown_cores};
 pub use saved::{SaveError, Saved, TraceFormat, TraceOptions, Traced};
-pub use simulated::{Failure, Simulated, whose_program};
+pub use simulated::{Failure, FewerCores, Simulated, whose_program};
 pub use trace::{Trace, Window};

@@ -46,9 +46,7 @@ extern "C" fn aclrtDestroyEvent(handle: usize) -> i32 {
 extern "C" fn aclrtRecordEvent(handle: usize, stream: usize) -> i32 {
     status("aclrtRecordEvent", || {
         let (event, stream) = (event("event", handle)?, device::stream(stream)?);
-        let number = event.issue(&stream);
-        let submitted = stream.submit(Task::Record(event.clone(), number));
-        submitted.inspect_err(|_| event.mark(number))
+        stream.submit_made(|| Task::Record(event.clone(), event.issue(&stream)))
     })
 }
 

@@ -25,9 +25,11 @@ pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
         grad_input: one_row(&grad_input)?,
     };
     let arguments = vec![grad_output, self_tensor, grad_input];
-    formats(&arguments)?;
-    let checked = check(&desc, Some(known.product), known.edition).map_err(refused);
-    let problem = checked.map_err(|f| Failure { message: format!("read as [N, C, 1, W]: {}", f.message), ..f })?;
+    let checked = check(&desc, Some(known.product), known.edition);
+    formats(&arguments, &checked)?;
+    let problem = checked
+        .map_err(refused)
+        .map_err(|f| Failure { message: format!("read as [N, C, 1, W]: {}", f.message), ..f })?;
     Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), known)? })
 }
 

@@ -42,17 +42,17 @@ impl Handles {
         };
         let arguments = vec![grad_output, self_tensor, grad_input];
         let checked = check(&desc, Some(known.product), known.edition);
-        // Formats come behind dtypes and in front of shapes.
-        if !matches!(checked, Err(Error::Product { .. } | Error::Dtype { .. } | Error::DtypeMismatch { .. })) {
-            formats(&arguments)?;
-        }
+        formats(&arguments, &checked)?;
         let problem = checked.map_err(refused)?;
         Ok(Checked { arguments, padding, problem })
     }
 }
 
-/// All tensors have the same format, and not one that only the vendor's kernels use.
-pub(super) fn formats(arguments: &[Argument]) -> Outcome {
+/// All tensors have the same format, and not one that only the vendor's kernels use. That comes behind dtypes and in front of shapes.
+pub(super) fn formats(arguments: &[Argument], checked: &Result<pad::Problem, Error>) -> Outcome {
+    if let Err(Error::Product { .. } | Error::Dtype { .. } | Error::DtypeMismatch { .. }) = checked {
+        return Ok(());
+    }
     arguments.iter().try_for_each(Argument::public_format)?;
     arguments.iter().skip(1).zip(arguments).try_for_each(|(argument, before)| argument.format_of(before))
 }

@@ -162,7 +162,8 @@ impl GridSamplerTile {
     }
 }
 
-/// The boxes of a tile, without gaps.
+/// The boxes of a tile, without gaps. Those of a gradient that is not wanted, or not made by this tile, are not looked at. Only
+/// `grad_output`, `grid`, `grid_grad` and `totals` are as small as the machine's `local_bytes` asks for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GridSamplerBoxes {
@@ -174,7 +175,7 @@ pub struct GridSamplerBoxes {
     pub grid: Input,
     /// `[channels, rows, Wi]`, stays while the points of the same channels follow; complete where `last_points` is set.
     pub input_grad: Output,
-    /// `[channels, rows, Wi]` of f32, stays as well; empty where `sums_apart` is not set.
+    /// `[channels, rows, Wi]` of f32, stays as well; not looked at where `sums_apart` is not set.
     pub input_grad_sums: Output,
     /// `[points, 2]`, complete with the last channels.
     pub grid_grad: Output,

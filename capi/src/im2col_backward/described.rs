@@ -130,7 +130,7 @@ pub struct Im2colTile {
     pub accumulates: bool,
     /// Whether `out` is complete behind it.
     pub last: bool,
-    /// Whether sums need a box of their own, of dtype f64 for f64 and f32 for all others; else they are made in `out`.
+    /// Whether sums need a box of their own, of dtype f64 where `grad_output` is f64 and of f32 else; otherwise they are made in `out`.
     pub sums_apart: bool,
     /// Elements of the box of `grad_output`: `[kernel rows, kernel columns, window rows, window columns]`.
     pub input_cells: usize,

@@ -94,8 +94,8 @@ pub struct MaxUnpoolBuffers {
     pub indices: Input,
     /// As described.
     pub out: Output,
-    /// As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. A tile needs
-    /// none.
+    /// As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. Not looked
+    /// at of a tile.
     pub workspace: Output,
 }
 

@@ -159,6 +159,33 @@ fn programs_are_timed_without_data() {
     assert!(ok(folder.path(), &format!("sim {operator} --cores 2")).contains("not the vendor's kernel"));
 }
 
+/// Where starting many cores takes longer than the work, the fastest smaller number of them stands beside what would help: it is what
+/// the option gives, half of it and twice as many take longer, and a run that the option is given for has none.
+#[test]
+fn fewer_cores_are_tried_where_the_start_is_slow() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let small = "sim max-unpool2d-backward --shape indices=2,3,9,9 --output-size 18,18 --soc Ascend910B1";
+    let us = |report: &serde_json::Value| report["task_us"].as_f64().unwrap();
+    let on = |cores: u64| json(folder, &format!("{small} --cores {cores}"));
+    let all = json(folder, small);
+    let fewer = &all["fewer_cores"];
+    let cores = fewer["cores"].as_u64().unwrap();
+    assert_eq!(us(&on(cores)), us(fewer));
+    assert!(us(fewer) < us(&all) && us(fewer) <= us(&on(2 * cores)), "{fewer}");
+    assert!(cores == 1 || us(fewer) <= us(&on(cores / 2)), "{fewer}");
+    let saves = fewer["saves"].as_f64().unwrap();
+    assert!((saves - (1.0 - us(fewer) / us(&all))).abs() < 1e-12, "{fewer}");
+    assert!(ok(folder, small).contains(&format!("| --cores {cores} ")));
+    ok(folder, &format!("{small} --output before"));
+    let page = fs::read_to_string(folder.join("before/report.html")).unwrap();
+    assert_eq!(page.matches(&format!("<code>--cores {cores}</code>")).count(), 2, "the verdict, and what would help");
+    assert!(on(48)["fewer_cores"].is_null());
+    // All cores are worth their start.
+    let large = "sim replication-pad2d-backward --shape self=8,64,112,112 --padding 1,1,1,1 --scheme native";
+    assert!(json(folder, large)["fewer_cores"].is_null());
+}
+
 #[test]
 fn what_has_no_program_says_why() {
     let folder = tempdir().unwrap();

@@ -69,6 +69,8 @@ pub(super) struct Costs {
     pub(super) dependent: Tick,
     pub(super) vector_barrier: Tick,
     pub(super) flag: Tick,
+    /// What the scalar unit spends on one.
+    pub(super) flag_issue: Tick,
     pub(super) descriptor: Tick,
     pub(super) loop_iteration: Tick,
     pub(super) instruction: Tick,
@@ -77,6 +79,8 @@ pub(super) struct Costs {
     pub(super) cache_line_bytes: u64,
     pub(super) dma_issue: Tick,
     pub(super) load_latency: Tick,
+    /// Of what the scalar unit's cache does not have.
+    pub(super) scalar_miss: Tick,
     pub(super) store_latency: Tick,
     /// Share of a latency by which it varies, in 1/65536.
     pub(super) jitter: u64,
@@ -226,6 +230,7 @@ impl Costs {
                 "what the scalar unit reads is what the program states; where that is several numbers, any of them, each as often".into(),
             );
         }
+        let flag = cycles(asker.or(&soc.sync.flag_cycles, 1.0));
         let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
         Ok(Self {
             mhz,
@@ -234,7 +239,8 @@ impl Costs {
             vector_issue: unless(Change::NoScalar, cycles(issue)),
             dependent: unless(Change::NoOverhead, cycles(dependent)),
             vector_barrier: unless(Change::NoOverhead, cycles(barrier)),
-            flag: cycles(asker.or(&soc.sync.flag_cycles, 1.0)),
+            flag,
+            flag_issue: unless(Change::NoScalar, flag),
             descriptor: unless(Change::NoScalar, cycles(asker.ask(&scalar.descriptor_cycles)?)),
             loop_iteration: unless(Change::NoScalar, cycles(asker.ask(&scalar.loop_cycles)?)),
             instruction: unless(Change::NoScalar, cycles(asker.or(&scalar.instruction_cycles, 1.0))),
@@ -243,6 +249,7 @@ impl Costs {
             cache_lines: asker.or(&scalar.dcache_bytes, Bytes(16 << 10)).0 / cache_line_bytes,
             dma_issue: unless(Change::NoIssue, cycles(dma_issue)),
             load_latency: unless(Change::NoLoadLatency, ns(load_latency)),
+            scalar_miss: unless(Change::NoScalar, ns(load_latency)),
             store_latency: unless(Change::NoStoreLatency, ns(store_latency)),
             jitter: cycles(jitter) * 64,
             load: PerByte::of(load),

@@ -239,24 +239,27 @@ impl Memory {
             read = all.misses;
             allocated = if allocate { all.misses } else { 0 };
         } else {
+            // Lines before this one have been asked for by blocks before.
+            let mut seen = 0;
             for (start, end) in blocks.each() {
-                // Of a line that is not there and not wholly written, the rest is fetched.
                 let whole = (start.div_ceil(self.line), end / self.line);
-                let (first, end) = (start / self.line, end.div_ceil(self.line));
+                let (first, end) = ((start / self.line).max(seen), end.div_ceil(self.line));
+                seen = end;
                 let pieces = if whole.0 > whole.1 {
                     [(first, end, true), (end, end, false), (end, end, false)]
                 } else {
-                    [(first, whole.0, true), (whole.0, whole.1, false), (whole.1, end, true)]
+                    [(first, whole.0, true), (whole.0.max(first), whole.1, false), (whole.1.max(first), end, true)]
                 };
                 for (from, to, partly) in pieces {
                     let found = l2.access(from as u32, to as u32, true, allocate);
                     all += found;
                     if allocate {
                         allocated += found.misses;
-                        read += if partly { found.misses } else { 0 };
                     } else {
                         written += found.misses;
                     }
+                    // Of a line that is not there, the rest is fetched if it is not wholly written, and all of it to add to.
+                    read += if partly && allocate || transfer.add.is_some() { found.misses } else { 0 };
                 }
             }
         }
@@ -279,9 +282,11 @@ impl Memory {
 
     /// When the last granule of some blocks can be added to.
     fn collide(&mut self, now: Tick, blocks: &Blocks) -> Tick {
-        let mut last = now;
+        let (mut last, mut seen) = (now, 0);
         for (start, end) in blocks.each() {
-            let (first, end) = (start / self.granule_bytes, end.div_ceil(self.granule_bytes));
+            // Blocks of one addition do not wait for each other.
+            let (first, end) = ((start / self.granule_bytes).max(seen), end.div_ceil(self.granule_bytes));
+            seen = end;
             // There are so many, or there would be no memory.
             let range = self.granules.get_mut(first as usize..end as usize);
             for free in range.into_iter().flatten() {
@@ -308,6 +313,8 @@ impl Memory {
             self.traffic.hits += hits;
             self.traffic.misses += misses;
             self.traffic.memory_read += misses * self.line;
+        } else {
+            self.traffic.hits += u64::from(end - first);
         }
     }
 

@@ -64,7 +64,7 @@ impl Core<'_> {
                 }
                 _ => return self.evaluate(node, instruction, shared),
             };
-            return self.hand_over(Order { pipe, node, work, cost: costs.flag }, shared);
+            return self.hand_over(Order { pipe, node, work, cost: costs.flag_issue }, shared);
         }
         self.evaluate(node, instruction, shared)
     }
@@ -136,7 +136,7 @@ impl Core<'_> {
                 return Ok(Taken::Order(vector(&mut self.pipes[V], node, &timed, costs)));
             }
             Action::SetFlag(flag) if flag.from == Name::S => {
-                self.spend(costs.flag);
+                self.spend(costs.flag_issue);
                 self.flags.set(*flag, self.now, node);
                 self.drain(shared)?;
                 return Ok(Taken::Done);
@@ -146,11 +146,11 @@ impl Core<'_> {
                 self.counts.waited += at.saturating_sub(self.now);
                 self.now = self.now.max(at);
                 self.clear(*flag, self.now)?;
-                self.spend(costs.flag);
+                self.spend(costs.flag_issue);
                 return Ok(Taken::Done);
             }
-            Action::SetFlag(flag) => (index(flag.from), Work::Set(*flag), costs.flag),
-            Action::WaitFlag(flag) => (index(flag.to), Work::Wait(*flag), costs.flag),
+            Action::SetFlag(flag) => (index(flag.from), Work::Set(*flag), costs.flag_issue),
+            Action::WaitFlag(flag) => (index(flag.to), Work::Wait(*flag), costs.flag_issue),
             Action::Transfer(transfer) => {
                 let pipe = if transfer.load { MTE2 } else { MTE3 };
                 let bypass = transfer.bypass || transfer.load && costs.bypass;
@@ -158,7 +158,7 @@ impl Core<'_> {
                 self.pipes[pipe].transfers.push_back(Transfer { bypass, ..*transfer });
                 (pipe, Work::Transfer, costs.descriptor)
             }
-            Action::Barrier(Some(pipe)) if *pipe != Name::S => (index(*pipe), Work::Barrier, costs.flag),
+            Action::Barrier(Some(pipe)) if *pipe != Name::S => (index(*pipe), Work::Barrier, costs.flag_issue),
             Action::Iterate => {
                 let cost = costs.loop_iteration;
                 self.spend(cost);
@@ -174,7 +174,7 @@ impl Core<'_> {
                     return Ok(Taken::NotYet);
                 }
                 self.now = self.all_done();
-                self.spend(costs.flag);
+                self.spend(costs.flag_issue);
                 return Ok(Taken::Done);
             }
             Action::SyncAll(workspace) => {
@@ -211,8 +211,7 @@ impl Core<'_> {
         *own += bytes;
         if let Some(line) = self.cache.miss(at, costs) {
             memory.cache_line(at.tensor.0.into(), line, costs.cache_line_bytes, write);
-            let latency = costs.load_latency;
-            self.now += latency;
+            self.spend(costs.scalar_miss);
         }
     }
 }

@@ -251,9 +251,8 @@ impl Lowering {
                 // Start and length in lanes.
                 let start = b.div("lane", run.start.clone(), size);
                 let count = b.div("lanes", run.whole.clone(), size);
-                let sums = self.sums();
                 let offset = (row.clone() * int(phases) + phase) * int(lanes) + start;
-                let sums = Local { offset: sums.offset.clone() + offset * 4, ..sums };
+                let sums = self.sums().further(offset * 4);
                 if lanes <= LANES {
                     self.add(b, [sums, to], (&0.into(), &count), windows);
                 } else {
@@ -270,8 +269,7 @@ impl Lowering {
     /// Adds some lanes of some rows of windows, at most a repeat each.
     fn add(&self, b: &mut Builder, [sums, windows]: [Local; 2], (lane, lanes): (&Expr, &Expr), rows: &Expr) {
         let (input, pitch) = (self.layout.input, self.layout.lanes());
-        let further = |local: Local, by: usize| Local { offset: local.offset + lane.clone() * int(by), ..local };
-        let (sums, windows) = (further(sums, 4), further(windows, input.size));
+        let (sums, windows) = (sums.further(lane.clone() * 4), windows.further(lane.clone() * int(input.size)));
         let wide_stride = stride(pitch / PER_BLOCK);
         let mask = || Mask::First(lanes.clone());
         let from = match self.wide {

@@ -165,7 +165,7 @@ pub(super) fn broadcast(b: &mut Builder, e: Element, to: Local, from: Local, ele
     let size = size_of(e) as usize;
     for first in (0..elements).step_by(8 * MOST_STRIDE) {
         let repeats = (elements - first).min(8 * MOST_STRIDE) / 8;
-        let [to, from] = [behind(&to, first * BLOCK_BYTES), behind(&from, first * size)];
+        let [to, from] = [to.further(int(first * BLOCK_BYTES)), from.further(int(first * size))];
         b.vector(Vector::new(VectorOp::Broadcast(e), [to, from]).repeats(int(repeats)));
     }
 }
@@ -175,11 +175,6 @@ pub(super) fn insert(b: &mut Builder, e: Element, to: &Local, at: usize, pitch: 
     let size = size_of(e) as usize;
     let block = at / BLOCK_BYTES * BLOCK_BYTES;
     let lane = (at - block) / size;
-    let vector = Vector::new(VectorOp::Unary(UnaryOp::Copy, e), [behind(to, block), from]);
+    let vector = Vector::new(VectorOp::Unary(UnaryOp::Copy, e), [to.further(int(block)), from]);
     b.vector(vector.strides(0, 1, stride(pitch / BLOCK_BYTES)).strides(1, 1, 1).masked(rows, Mask::Bits(1 << lane)));
-}
-
-/// So many bytes further on.
-pub(super) fn behind(local: &Local, bytes: usize) -> Local {
-    Local { offset: local.offset.clone() + int(bytes), ..local.clone() }
 }

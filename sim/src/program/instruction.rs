@@ -48,6 +48,13 @@ pub struct Local {
     pub offset: Expr,
 }
 
+impl Local {
+    /// So many bytes behind it.
+    pub fn further(&self, bytes: impl Into<Expr>) -> Self {
+        Self { offset: self.offset.clone() + bytes, ..self.clone() }
+    }
+}
+
 impl BufferId {
     /// So many bytes into the first slot.
     pub fn at(self, offset: impl Into<Expr>) -> Local {

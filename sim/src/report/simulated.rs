@@ -46,6 +46,20 @@ pub struct Simulated {
     pub task_us_over_seeds: Option<Spread>,
     /// What would help, the best first.
     pub changes: Vec<Advice>,
+    /// Where it would help if all cores started at once: of half as many cores, a quarter, ... those that take the least time, if they
+    /// take less.
+    pub fewer_cores: Option<FewerCores>,
+}
+
+/// What a plan for fewer cores would bring.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FewerCores {
+    /// Cores that the tiling may use.
+    pub cores: u32,
+    /// Time with them.
+    pub task_us: f64,
+    /// Time that this saves, by the time of all.
+    pub saves: f64,
 }
 
 /// Whose program a run of that scheme is of, and what that leaves out, as a sentence; nothing where it is a program of a file.
@@ -106,6 +120,7 @@ impl Simulated {
             timing: None,
             task_us_over_seeds: None,
             changes: Vec::new(),
+            fewer_cores: None,
         }
     }
 

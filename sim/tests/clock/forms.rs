@@ -106,6 +106,21 @@ fn scalar_work() {
     // The first of a line of 64 bytes is waited for.
     assert_eq!(cycles(&read.replace("PLACE", "x[16*i]"), &soc), 4 * (7 + 10) + 200);
     assert_eq!(cycles(&read.replace("PLACE", "x[32*i]"), &soc), 4 * (7 + 10) + 2 * 200);
+    // It is busy meanwhile, and with its part of a flag: less work for it is what helps.
+    let busy = |text: &str, soc: &Soc| time(text, soc).pipes.scalar.busy_cycles;
+    assert_eq!(busy(&read.replace("PLACE", "x[32*i]"), &soc), 4.0 * (7.0 + 10.0) + 2.0 * 200.0);
+    let flags = "cores 1\nfor i in 0..50 {\nset_flag s v 0\nwait_flag s v 0\nset_flag v s 0\nwait_flag v s 0\n}\n";
+    let costly = with(&soc, &[("sync.flag_cycles", "4")]);
+    for (text, soc) in [(read.replace("PLACE", "x[32*i]"), &soc), (flags.to_owned(), &costly)] {
+        let (program, _) = parse(&text, soc).unwrap();
+        let timing = time(&text, soc);
+        let advice = advise(&program, soc, &Options::default(), &timing, 12).unwrap();
+        let scalar = advice.iter().find(|advice| advice.change == Change::NoScalar).unwrap();
+        let us = |cycles: f64| cycles / 1000.0;
+        let left = timing.task_us - us(timing.pipes.scalar.busy_cycles);
+        assert!(scalar.task_us >= left - 1e-9 && scalar.task_us < timing.task_us, "{text}: {advice:?}");
+        assert!(advice.iter().all(|advice| advice.change != Change::NoLoadLatency), "{text}: {advice:?}");
+    }
 }
 
 #[test]

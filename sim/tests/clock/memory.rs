@@ -131,6 +131,32 @@ fn additions_to_the_same_place_wait() {
     assert_eq!(count("memory.l2_line_bytes", "1024"), 0);
 }
 
+/// An addition reads what it adds to: of lines that L2 lacks all of it, also where it writes them wholly.
+#[test]
+fn additions_fetch_what_they_add_to() {
+    let moved = |hints: &str| {
+        let text =
+            format!("cores 1\ntensor z: f32[65536] zeroed out\nub a: 4096\nstore z[0], a[0] bytes 4096{hints}\n");
+        cold(&text, &plain()).hbm.bytes
+    };
+    assert_eq!([moved(""), moved(" add.f32")], [0, 4096]);
+    assert_eq!([moved(" bypass"), moved(" add.f32 bypass")], [4096, 2 * 4096], "written at once, too");
+}
+
+/// Blocks of a copy that lie in one line, or granule, ask for it once.
+#[test]
+fn blocks_of_a_copy_share_lines() {
+    let stored = |hints: &str| {
+        let copy = format!("store_pad z[0], a[0] blocks 128 bytes 32 to_gap 32{hints}");
+        cold(&format!("cores 1\ntensor z: f32[65536] zeroed out\nub a: 4096\n{copy}\n"), &plain())
+    };
+    let (lines, bytes) = (stored(""), 128 * 64);
+    assert_eq!((lines.hbm.bytes, lines.l2_hit_ratio), (bytes, 0.0), "the rest of each line is fetched");
+    assert_eq!(stored(" bypass").hbm.bytes, bytes, "written at once");
+    let added = stored(" add.f32");
+    assert_eq!((added.hbm.bytes, added.collisions.count), (bytes, 0));
+}
+
 #[test]
 fn the_data_cache_has_as_many_lines_as_fit() {
     let text = "cores 1\ntensor x: i32[512] in\nfor i in 0..2 {\nlet n = read.i32 x[0] assume 0..1\n\
@@ -140,6 +166,7 @@ fn the_data_cache_has_as_many_lines_as_fit() {
         time(text, &with(&plain(), &cache)).cycles
     };
     assert_eq!([cycles("512"), cycles("1536")], [4 * (10 + 200), 4 * 10 + 2 * 200]);
+    assert_eq!([time(text, &plain()).l2_hit_ratio, cold(text, &plain()).l2_hit_ratio], [1.0, 0.0]);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use ubtile_sim::clock::{ClockError, Options, simulate};
+use ubtile_sim::clock::{Change, ClockError, Options, simulate};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Failure, Folder, Recorded, Simulated, simulation};
+use ubtile_sim::report::{Failure, FewerCores, Folder, Recorded, Simulated, simulation};
 use ubtile_sim::text;
 
 use super::refusals::Refusals;
@@ -102,9 +102,31 @@ impl Job<'_> {
             let _progress = Progress::new(format!("timing {}", self.name()));
             let measured = report.measure(program, &lowered.soc, &options);
             report = measured.map_err(|e| self.failed(program, &e))?;
+            if place.cores.is_none() {
+                report.fewer_cores = self.fewer_cores(place, &report)?;
+            }
         }
         folder.map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
         Ok(report)
+    }
+
+    /// The fastest of plans for half as many cores, a quarter, ..., where it would help if all started at once.
+    fn fewer_cores(&self, place: &PlaceArgs, all: &Simulated) -> Result<Option<FewerCores>, Error> {
+        let Some(timing) = &all.timing else { return Ok(None) };
+        let mut best = None;
+        if all.changes.iter().any(|advice| advice.change == Change::NoStagger) {
+            let mut cores = timing.cores_used / 2;
+            while cores > 0 {
+                let fewer = self.point(&set(place, "cores", cores.into())?, false, None)?;
+                let task_us = fewer.timing.map_or(f64::INFINITY, |timing| timing.task_us);
+                let fastest = best.map_or(timing.task_us, |best: FewerCores| best.task_us);
+                if task_us < fastest {
+                    best = Some(FewerCores { cores, task_us, saves: 1.0 - task_us / timing.task_us });
+                }
+                cores /= 2;
+            }
+        }
+        Ok(best)
     }
 
     /// Writes what other programs open; where there is no run, why.

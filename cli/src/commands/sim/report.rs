@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ubtile_sim::clock::{Advice, PipeTime, Spread};
+use ubtile_sim::clock::{PipeTime, Spread};
 use ubtile_sim::product::Grade;
 use ubtile_sim::report::{Failure, Simulated, whose_program};
 use ubtile_tiling::Route;
@@ -95,8 +95,10 @@ impl Report for Simulated {
         text += &output::table(["", ""], rows.map(|(name, value)| [name.to_owned(), value]));
         if !self.changes.is_empty() {
             text += "\n";
-            let row = |a: &Advice| [a.what.to_owned(), format!("{:.2}", a.task_us), percent(a.saves)];
-            text += &output::table(["what would help", "us", "saves"], self.changes.iter().map(row));
+            let row = |what: String, task_us: f64, saves: f64| [what, format!("{task_us:.2}"), percent(saves)];
+            let fewer = self.fewer_cores.map(|f| row(format!("--cores {}", f.cores), f.task_us, f.saves));
+            let changes = self.changes.iter().map(|a| row(a.what.to_owned(), a.task_us, a.saves));
+            text += &output::table(["what would help", "us", "saves"], changes.chain(fewer));
         }
         text += "\n";
         for assumption in &t.assumptions {

@@ -14,7 +14,7 @@ use super::coordinates::Coordinates;
 use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{self, BLOCK_BYTES, PER_BLOCK, Run, behind, cast, fill};
+use crate::lower::shape::{self, BLOCK_BYTES, PER_BLOCK, Run, cast, fill};
 use crate::lower::{LowerError, bits_of};
 use crate::product::Element;
 use crate::program::{
@@ -299,7 +299,7 @@ impl Lowering {
             b.transpose(Transpose {
                 element: Element::F32,
                 to: Rows { at: to, row: 1, pair: stride(4 * all), repeat: stride(PER_BLOCK * 4 * all) },
-                from: Rows { at: behind(&from, first * LOADED * 4), row, pair: 2 * row, repeat: 1 },
+                from: Rows { at: from.further(int(first * LOADED * 4)), row, pair: 2 * row, repeat: 1 },
                 repeats: int(LOADED / PER_BLOCK).into(),
                 to_high: false,
                 from_high: false,

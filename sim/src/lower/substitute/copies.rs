@@ -46,9 +46,8 @@ impl Substitute<'_> {
             self.rows_in(b, &load, shape, &rows, shifted);
             b.when(beyond, Relation::Gt, 0, |b| {
                 let offset = from.offset.clone() + rows.clone() * pitch.as_constant().unwrap_or(0);
-                let to = load.to.offset.clone() + rows * to_pitch.as_constant().unwrap_or(0);
                 let last = Load {
-                    to: Local { offset: to, ..load.to.clone() },
+                    to: load.to.further(rows * to_pitch.as_constant().unwrap_or(0)),
                     from: from.tensor.at(offset),
                     burst: Burst::of(bytes.clone()),
                     ..load.clone()

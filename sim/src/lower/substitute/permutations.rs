@@ -74,8 +74,7 @@ impl Substitute<'_> {
         b.after(Pipe::V, Pipe::S, self.room.stand_in_flag());
         b.repeat("k", (0, count, 1), None, |b, k| {
             let number = read(b, further(from, k.clone() * int(size)), bits);
-            let at = Local { offset: to.offset.clone() + k * int(BLOCK_BYTES), ..to.clone() };
-            let fill = Vector::new(VectorOp::Duplicate(bits), [at]).scalar(number);
+            let fill = Vector::new(VectorOp::Duplicate(bits), [to.further(k * int(BLOCK_BYTES))]).scalar(number);
             b.emit(Instruction::Vector(fill.masked(1, Mask::First(lanes.into()))));
         });
         // What it has read may change again.

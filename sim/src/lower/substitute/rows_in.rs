@@ -10,7 +10,7 @@ use super::shift::{
 };
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
-use crate::program::{Burst, Expr, Global, Granularity, Instruction, Load, Local, Move, Pipe, Relation, Scalar};
+use crate::program::{Burst, Expr, Global, Granularity, Instruction, Load, Move, Pipe, Relation, Scalar};
 
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Most blocks of a row for which one transposition takes a block of all rows, instead of all blocks of sixteen rows.
@@ -124,8 +124,7 @@ impl Substitute<'_> {
                     bytes: last - first,
                     whole: b.min("end", end, whole.clone()) - part.clone(),
                 };
-                let to = Local { offset: load.to.offset.clone() + part, ..load.to.clone() };
-                batches(b, shifting, &Load { to, ..load.clone() }, shape, &row, rows);
+                batches(b, shifting, &Load { to: load.to.further(part), ..load.clone() }, shape, &row, rows);
             });
         }
         b.settle();
@@ -142,8 +141,7 @@ fn batches(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: 
             bytes: row.bytes.clone(),
             whole: row.whole.clone(),
         };
-        let offset = load.to.offset.clone() + first * int(shape.to_pitch);
-        let load = Load { to: Local { offset, ..load.to.clone() }, ..load.clone() };
+        let load = Load { to: load.to.further(first * int(shape.to_pitch)), ..load.clone() };
         fetch(b, shifting, &load, shape, &row, &rows);
         hand_over(b, Pipe::Mte2, Pipe::V);
         let start = block_of(b, &row.at);
@@ -210,7 +208,6 @@ fn alike(
     let turned = |bytes: Expr| shifting.turned.at(bytes * lane + front);
     let first = turned(ahead.clone() - row.left.clone());
     let odd = blocks | 1;
-    let pitched = |local: &Local, by: Expr| Local { offset: local.offset.clone() + by, ..local.clone() };
     let cleared = |b: &mut Builder| {
         if load.pad.is_some() {
             let behind = ahead.clone() + row.bytes.clone();
@@ -219,7 +216,7 @@ fn alike(
         }
     };
     let put = |b: &mut Builder, first: Expr, rows: Expr| {
-        let offset = load.to.offset.clone() + class.clone() * int(to_pitch) + first * int(period * to_pitch);
+        let to = load.to.further(class.clone() * int(to_pitch) + first * int(period * to_pitch));
         let gap = |pitch: usize| Expr::from(int(pitch)) - row.whole.clone();
         let burst = Burst {
             blocks: rows,
@@ -227,11 +224,11 @@ fn alike(
             from_gap: gap(odd * BLOCK_BYTES),
             to_gap: gap(period * to_pitch),
         };
-        b.copy(Move { to: Local { offset, ..load.to.clone() }, from: shifting.rows.at(0), burst });
+        b.copy(Move { to, from: shifting.rows.at(0), burst });
     };
     if sixteens == 1 {
         b.repeat("sixteen", (0, rows.clone(), ROWS), None, |b, sixteen| {
-            let from = pitched(&from, sixteen.clone() * (int(shape.fetched) * BLOCK));
+            let from = from.further(sixteen.clone() * (int(shape.fetched) * BLOCK));
             turn(b, (turned(0.into()), 1, ROWS), (from, shape.fetched, 1), touched);
             cleared(b);
             turn(b, (shifting.rows.at(0), odd, 1), (first.clone(), 1, ROWS), whole);
@@ -244,13 +241,13 @@ fn alike(
     b.when(rows.clone(), Relation::Gt, 0, |b| {
         b.repeat("block", (0, touched, 1), None, |b, at| {
             let to = turned(at.clone() * BLOCK);
-            let from = (pitched(&from, at * BLOCK), shape.fetched, ROWS * shape.fetched);
+            let from = (from.further(at * BLOCK), shape.fetched, ROWS * shape.fetched);
             turn(b, (to, sixteens, 1), from, repeats.clone());
         });
         cleared(b);
         b.repeat("block", (0, whole, 1), None, |b, at| {
             let to = (shifting.rows.at(at.clone() * BLOCK), odd, ROWS * odd);
-            turn(b, to, (pitched(&first, at * front), sixteens, 1), repeats.clone());
+            turn(b, to, (first.further(at * front), sixteens, 1), repeats.clone());
         });
         put(b, 0.into(), rows);
     });

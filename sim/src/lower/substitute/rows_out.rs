@@ -247,8 +247,7 @@ impl Out<'_> {
 
     /// What is stored, from so many bytes on.
     fn stored(&self, bytes: Expr) -> Local {
-        let from = &self.store.from;
-        Local { offset: from.offset.clone() + bytes, ..from.clone() }
+        self.store.from.further(bytes)
     }
 
     /// The lanes from so many bytes on.

@@ -49,5 +49,5 @@ pub(in crate::lower) fn transport(b: &mut Builder, to: Place, from: Place, size:
 
 /// So many bytes behind an operand.
 pub(super) fn further(local: &Local, bytes: impl Into<Expr>) -> Place {
-    Place::Local(Local { offset: local.offset.clone() + bytes, ..local.clone() })
+    Place::Local(local.further(bytes))
 }

@@ -5,7 +5,7 @@
 use super::Substitute;
 use super::shift::{ROWS, turn};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, behind};
+use crate::lower::shape::BLOCK_BYTES;
 use crate::product::Element;
 use crate::program::{BufferId, Burst, Expr, Local, Move, Rows, Transpose};
 
@@ -43,7 +43,7 @@ impl Substitute<'_> {
         for first in (0..count).step_by(WORDS) {
             let count = WORDS.min(count - first);
             let blocks = (count * size).div_ceil(BLOCK_BYTES);
-            move_blocks(b, (rows.at(0), 0), (behind(from, first * size), 0), [1, blocks]);
+            move_blocks(b, (rows.at(0), 0), (from.further(int(first * size)), 0), [1, blocks]);
             let filled = rows.at(int(ALL) * BLOCK);
             if size == 2 {
                 // Sixteen times the same block.
@@ -55,7 +55,7 @@ impl Substitute<'_> {
                 let to = Rows { at: filled.clone(), row: 8, pair: 16, repeat: 1 };
                 transpose(b, to, pairs, 8);
             }
-            move_blocks(b, (behind(to, first * BLOCK_BYTES), 0), (filled, 0), [1, count]);
+            move_blocks(b, (to.further(int(first * BLOCK_BYTES)), 0), (filled, 0), [1, count]);
         }
         b.settle();
         true

@@ -6,12 +6,12 @@ use super::value::{Document, Unit};
 /// Each change with what it would save.
 pub(super) fn advice(report: &Document<'_>) -> Html {
     let changes = report.list("/changes");
-    let row = |i: usize| {
-        let at = |number: &str| format!("/changes/{i}/{number}");
+    let row = |at: &str, what: Html| {
+        let [task_us, saves] = ["task_us", "saves"].map(|number| format!("{at}/{number}"));
         vec![
-            Cell::Words(report.show_text(&at("what"))),
-            Cell::Number(report.show(&at("task_us"), Unit::Us)),
-            Cell::Bar(report.show(&at("saves"), Unit::Percent), report.number(&at("saves")).unwrap_or(0.0), "gain"),
+            Cell::Words(what),
+            Cell::Number(report.show(&task_us, Unit::Us)),
+            Cell::Bar(report.show(&saves, Unit::Percent), report.number(&saves).unwrap_or(0.0), "gain"),
         ]
     };
     if report.at("/task_us").is_none() {
@@ -24,8 +24,12 @@ pub(super) fn advice(report: &Document<'_>) -> Html {
     }
     let text = paragraph(
         "Each line is a run of its own in which one thing costs nothing, or half. That is the most the change can bring, \
-         not what a rewrite will.",
+         not what a rewrite will. With an option in front it is the run that the option makes.",
     );
-    let table = table("Changes, each simulated", &["change", "task", "saves"], (0..changes.len()).map(row));
+    let one = |i: usize| format!("/changes/{i}");
+    let rows = (0..changes.len()).map(|i| row(&one(i), report.show_text(&format!("{}/what", one(i)))));
+    let fewer = report.number("/fewer_cores/cores");
+    let fewer = fewer.map(|cores| row("/fewer_cores", Html::of(format!("<code>--cores {cores}</code>"))));
+    let table = table("Changes, each simulated", &["change", "task", "saves"], rows.chain(fewer));
     Html::of(format!("{text}{table}"))
 }

@@ -113,6 +113,13 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
             );
         }
     }
+    if let Some(cores) = report.number("/fewer_cores/cores") {
+        second += &format!(
+            " With <code>--cores {cores}</code> it takes {}, which saves {}.",
+            show("/fewer_cores/task_us", Unit::Us),
+            show("/fewer_cores/saves", Unit::Percent)
+        );
+    }
     let mut caution = String::new();
     if let Some(whose) = report.string("/scheme").and_then(whose_program) {
         caution += &format!("{whose} ");

@@ -3,7 +3,7 @@
 use super::sizes::{Sizes, TURNED};
 use super::{Lowering, Window, stride};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, behind, cast};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, cast};
 use crate::product::Element;
 use crate::program::{Burst, Expr, Rows, Transpose};
 
@@ -26,9 +26,9 @@ impl Lowering {
                 for done in (0..all).step_by(MOST_STRIDE) {
                     b.transpose(Transpose {
                         element: Element::F32,
-                        to: Rows { at: behind(&to, done * TURNED * 4), row: 1, pair: column, repeat: 2 },
+                        to: Rows { at: to.further(int(done * TURNED * 4)), row: 1, pair: column, repeat: 2 },
                         from: Rows {
-                            at: behind(&from, done * TURNED * pixel),
+                            at: from.further(int(done * TURNED * pixel)),
                             row: stride(pixel),
                             pair: 2 * stride(pixel),
                             repeat: stride(TURNED * pixel),

@@ -7,7 +7,7 @@
 use super::Batches;
 use crate::lower::bits_of;
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, add, behind, cast, cast_op, fill, insert, stride};
+use crate::lower::shape::{BLOCK_BYTES, MOST_STRIDE, PER_BLOCK, add, cast, cast_op, fill, insert, stride};
 use crate::lower::substitute::{ROWS, TURNED, turn};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Mask, Move, Vector, VectorOp};
@@ -108,7 +108,7 @@ impl Columns {
         for End { place, wide, .. } in &self.0 {
             let Some([wide, _]) = wide else { continue };
             let (row, per_repeat) = (of.row_blocks(), 8 / 2);
-            let from = behind(rows, place.block * BLOCK_BYTES);
+            let from = rows.further(int(place.block * BLOCK_BYTES));
             let op = cast_op(Element::F32, of.compute.element);
             let cast = Vector::new(op, [wide.at(0), from]).repeats(int(of.most() / per_repeat));
             b.vector(cast.strides(1, stride(row), stride(per_repeat * row)));
@@ -120,7 +120,7 @@ impl Columns {
         for End { place, wide, .. } in &self.0 {
             let Some([wide, _]) = wide else { continue };
             let bytes = 2 * BLOCK_BYTES;
-            let (to, from) = (wide.at(row.clone() * int(bytes)), behind(from, place.block * bytes));
+            let (to, from) = (wide.at(row.clone() * int(bytes)), from.further(int(place.block * bytes)));
             b.copy(Move { to, from, burst: Burst::of(int(bytes)) });
         }
     }
@@ -154,7 +154,7 @@ impl End {
     fn blocks(&self, of: &Batches, rows: &Local) -> (Local, usize) {
         match self.wide {
             Some([wide, _]) => (wide.at(0), 2),
-            None => (behind(rows, self.place.block * BLOCK_BYTES), of.row_blocks()),
+            None => (rows.further(int(self.place.block * BLOCK_BYTES)), of.row_blocks()),
         }
     }
 
@@ -163,7 +163,7 @@ impl End {
         let Place { first, count, .. } = self.place;
         let (at, row) = self.blocks(of, rows);
         for block in 0..count {
-            let from = behind(&at, (first + block) * BLOCK_BYTES);
+            let from = at.further(int((first + block) * BLOCK_BYTES));
             let to = self.strip.at(int((1 + block) * TURNED));
             turn(b, (to, 1, count * ROWS), (from, of.each * row, row), int(of.each));
         }
@@ -194,7 +194,7 @@ impl End {
             return false;
         }
         let (at, row) = self.blocks(of, rows);
-        let at = behind(&at, self.place.target / PER_BLOCK * BLOCK_BYTES);
+        let at = at.further(int(self.place.target / PER_BLOCK * BLOCK_BYTES));
         let (operands, other) = if left { ([sum.at(0), at.clone()], 1) } else { ([at.clone(), sum.at(0)], 2) };
         let [first, second] = operands;
         let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, first, second]);

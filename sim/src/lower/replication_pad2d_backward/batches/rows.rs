@@ -3,7 +3,7 @@
 use super::{Batch, Batches, Lowering};
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{behind, binary, cast, fill};
+use crate::lower::shape::{binary, cast, fill};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Expr, Local, Pipe, Relation};
 
@@ -111,10 +111,10 @@ impl Rows {
             binary(b, BinaryOp::Add, Element::F32, operands.map(Clone::clone), lanes);
         };
         if behind_them {
-            (1..count).for_each(|k| add(b, [&others, &others, &behind(&others, k * step)]));
+            (1..count).for_each(|k| add(b, [&others, &others, &others.further(int(k * step))]));
             add(b, [&sum, &others, &sum]);
         } else {
-            (0..count).for_each(|k| add(b, [&sum, &sum, &behind(&others, k * step)]));
+            (0..count).for_each(|k| add(b, [&sum, &sum, &others.further(int(k * step))]));
         }
         if self.wide.is_some() {
             cast(b, (own, compute.element), (sum.clone(), Element::F32), lanes);

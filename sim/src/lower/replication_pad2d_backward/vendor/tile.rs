@@ -168,7 +168,7 @@ impl Tile {
         let bytes = columns * int(size);
         let whole = b.round_up("blocks", bytes.clone(), BLOCK_BYTES);
         let from = self.wide.as_ref().map_or_else(|| self.loaded.at(0), |(_, stored)| stored.at(0));
-        let from = Local { offset: from.offset + (row * int(self.columns) + column) * int(size), ..from };
+        let from = from.further((row * int(self.columns) + column) * int(size));
         let from_gap = Expr::from(int(self.columns * size)) - whole;
         let to_gap = Expr::from(int(pitch)) - bytes.clone();
         b.store(to, from, Burst { blocks: rows, bytes, from_gap, to_gap });
@@ -182,6 +182,6 @@ impl Tile {
     /// An element that is computed on.
     fn at(&self, row: Expr, column: Expr) -> Local {
         let from = self.wide.as_ref().map_or_else(|| self.loaded.at(0), |(wide, _)| wide.at(0));
-        Local { offset: from.offset + (row * int(self.columns) + column) * 4, ..from }
+        from.further((row * int(self.columns) + column) * 4)
     }
 }

@@ -180,11 +180,11 @@ typedef struct ubtile_target {
    */
   size_t cores;
   /**
-   * Bytes of memory that the boxes of a tile should fit.
+   * Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that `ubtile_grid_sampler_boxes` names.
    */
   size_t local_bytes;
   /**
-   * Granularity of those boxes in bytes, at least 1.
+   * Granularity of those boxes in bytes, at least 1; of what is no power of two, the next one is taken.
    */
   size_t block_bytes;
   /**
@@ -370,7 +370,8 @@ typedef struct ubtile_grid_sampler_2d_backward_buffers {
 } ubtile_grid_sampler_2d_backward_buffers;
 
 /**
- * The boxes of a tile, without gaps.
+ * The boxes of a tile, without gaps. Those of a gradient that is not wanted, or not made by this tile, are not looked at. Only
+ * `grad_output`, `grid`, `grid_grad` and `totals` are as small as the machine's `local_bytes` asks for.
  */
 typedef struct ubtile_grid_sampler_2d_backward_boxes {
   /**
@@ -390,7 +391,7 @@ typedef struct ubtile_grid_sampler_2d_backward_boxes {
    */
   struct ubtile_output input_grad;
   /**
-   * `[channels, rows, Wi]` of f32, stays as well; empty where `sums_apart` is not set.
+   * `[channels, rows, Wi]` of f32, stays as well; not looked at where `sums_apart` is not set.
    */
   struct ubtile_output input_grad_sums;
   /**
@@ -398,8 +399,8 @@ typedef struct ubtile_grid_sampler_2d_backward_boxes {
    */
   struct ubtile_output grid_grad;
   /**
-   * `[points, 2]` of f32 (f64 for f64), stays while further channels of the same points follow; not looked at with up to 64
-   * channels.
+   * `[points, 2]` of f32 (f64 for f64), stays while further channels of the same points follow, in this share or the
+   * next; not looked at with up to 64 channels.
    */
   struct ubtile_output totals;
 } ubtile_grid_sampler_2d_backward_boxes;
@@ -486,7 +487,7 @@ typedef struct ubtile_im2col_backward_tile_info {
    */
   bool last;
   /**
-   * Whether sums need a box of their own, of dtype f64 for f64 and f32 for all others; else they are made in `out`.
+   * Whether sums need a box of their own, of dtype f64 where `grad_output` is f64 and of f32 else; otherwise they are made in `out`.
    */
   bool sums_apart;
   /**
@@ -616,8 +617,8 @@ typedef struct ubtile_max_unpool2d_backward_buffers {
    */
   struct ubtile_output out;
   /**
-   * As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. A tile needs
-   * none.
+   * As many bytes as the plan says, from any address: none unless inputs have far strides and the target caches. Not looked
+   * at of a tile.
    */
   struct ubtile_output workspace;
 } ubtile_max_unpool2d_backward_buffers;
@@ -834,7 +835,8 @@ size_t ubtile_grid_sampler_2d_backward_shares(const struct ubtile_grid_sampler_2
                                               size_t phase);
 
 /**
- * Tiles of a share. None in phases that only move or add what is staged. Counting takes time in proportion to them.
+ * Tiles of a share. None in phases that only move or add what is staged, nor where zeros are all there is to write: run such shares.
+ * Counting takes time in proportion to them.
  *
  * # Safety
  * `tiling` is NULL or points to a plan.
@@ -882,7 +884,8 @@ int32_t ubtile_grid_sampler_2d_backward_run_share(const struct ubtile_grid_sampl
                                                   const struct ubtile_grid_sampler_2d_backward_buffers *buffers);
 
 /**
- * Computes tile number `index` of a share on boxes. Tiles of a share come in order.
+ * Computes tile number `index` of a share on boxes. Tiles of a share come in order; with more than 64 channels so do the shares of a
+ * phase, as gradients of the grid are added up over them.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.
@@ -1118,7 +1121,7 @@ int32_t ubtile_max_unpool2d_backward_run(const struct ubtile_max_unpool2d_backwa
 /**
  * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
  * workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
- * the same time.
+ * the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run.
  *
  * # Safety
  * As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -1131,7 +1134,8 @@ int32_t ubtile_max_unpool2d_backward_run_share(const struct ubtile_max_unpool2d_
 
 /**
  * Computes tile number `index` of a share on boxes without gaps: of `grad_output` the slice `cells`, of `indices` and `out` the
- * run `elements`, which stays while tiles accumulate. Tiles of a share come in order.
+ * run `elements`, which stays while tiles accumulate. Tiles of a share come in order. An index outside of the plane is
+ * UBTILE_ERROR_RUNTIME, as for a whole run.
  *
  * # Safety
  * Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.

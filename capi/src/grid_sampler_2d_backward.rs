@@ -206,7 +206,8 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
     code(run())
 }
 
-/// Computes tile number `index` of a share on boxes. Tiles of a share come in order.
+/// Computes tile number `index` of a share on boxes. Tiles of a share come in order; with more than 64 channels so do the shares of a
+/// phase, as gradients of the grid are added up over them.
 ///
 /// # Safety
 /// Each pointer is NULL or points to its struct, and the boxes to as many bytes as they say.

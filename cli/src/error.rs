@@ -1,6 +1,6 @@
 //! Why the command stops, and with which exit code.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::Path;
 
 use ubtile_sim::report::NotWritten;
@@ -49,15 +49,19 @@ impl From<NotWritten> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(line) | Self::Unusable(line) | Self::Check(line) | Self::Regression(line)) = self;
-        // Messages of libraries may have several lines, and names in files may have what terminals take for commands.
-        for (i, part) in line.lines().enumerate() {
-            if i > 0 {
-                f.write_char(' ')?;
-            }
-            put_plain(f, part)?;
-        }
-        Ok(())
+        put_line(f, line)
     }
+}
+
+/// Writes as one line what may have several, as messages of libraries do, or what terminals take for commands, as names in files may.
+pub(crate) fn put_line(to: &mut impl fmt::Write, text: &str) -> fmt::Result {
+    for (i, part) in text.lines().enumerate() {
+        if i > 0 {
+            to.write_char(' ')?;
+        }
+        put_plain(to, part)?;
+    }
+    Ok(())
 }
 
 /// Writes a line without what terminals take for commands.

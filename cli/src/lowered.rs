@@ -98,6 +98,8 @@ impl Lowered {
         } else if on_ai_core(of, &on.spec) {
             Ok(make(of, on, &place, &args, vendor_route)?)
         } else {
+            // An error where the vendor's is asked for and there is none.
+            vendor(of, on, args.scheme, false)?;
             Err(NotMade::Cpu)
         };
         Ok(Self { soc: on.soc.clone(), product: on.product, described, vendor_route, refused, made, start })

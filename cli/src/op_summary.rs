@@ -66,6 +66,8 @@ struct Row {
     inputs: Vec<Vec<usize>>,
     dtypes: Vec<String>,
     outputs: Vec<Vec<usize>>,
+    /// Of the first output.
+    output_dtype: Option<String>,
     attributes: Vec<String>,
 }
 
@@ -92,7 +94,11 @@ impl Summary {
             // A cell that it quotes may have several lines.
             let wrong = |e: String| (Err(e.split_whitespace().collect::<Vec<_>>().join(" ")), Vec::new());
             let (words, assumed) = words.map_or_else(wrong, |(words, assumed)| (Ok(words), assumed));
-            let key = format!("{operator} {words:?}");
+            // Rows that fail alike need not be the same call.
+            let key = match &words {
+                Ok(words) => words.join("\n"),
+                Err(why) => format!("{operator}\n{why}\n{:?}", columns.call(&record)),
+            };
             if let Some(call) = known.get(&key).and_then(|&i| summary.calls.get_mut(i)) {
                 call.count += 1;
                 call.device_us = call.device_us.zip(device_us).map(|(sum, more)| sum + more);
@@ -112,6 +118,7 @@ struct Columns {
     inputs: usize,
     dtypes: usize,
     outputs: Option<usize>,
+    output_dtypes: Option<usize>,
     attributes: Option<usize>,
     duration: Option<usize>,
 }
@@ -126,6 +133,7 @@ impl Columns {
             inputs: needed("Input Shapes")?,
             dtypes: needed("Input Data Types")?,
             outputs: find("Output Shapes"),
+            output_dtypes: find("Output Data Types"),
             attributes: find("Attributes"),
             duration: find("Task Duration(us)"),
         })
@@ -143,13 +151,22 @@ impl Columns {
         (self.get(record, self.name).unwrap_or(kind), kind)
     }
 
+    /// The cells that say what is called, and how.
+    fn call<'a>(&self, record: &'a StringRecord) -> [Option<&'a str>; 6] {
+        let Self { kind, inputs, dtypes, outputs, output_dtypes, attributes, .. } = *self;
+        [Some(kind), Some(inputs), Some(dtypes), outputs, output_dtypes, attributes]
+            .map(|column| self.get(record, column))
+    }
+
     fn row(&self, record: &StringRecord) -> Result<Row, String> {
         let text = |column| self.get(record, column).unwrap_or_default();
+        let names = |column| text(column).split(';').map(|name| name.trim().to_owned());
         Ok(Row {
             kind: text(Some(self.kind)).to_owned(),
             inputs: shapes(text(Some(self.inputs)))?,
-            dtypes: text(Some(self.dtypes)).split(';').map(|name| name.trim().to_owned()).collect(),
+            dtypes: names(Some(self.dtypes)).collect(),
             outputs: shapes(text(self.outputs))?,
+            output_dtype: names(self.output_dtypes).next().filter(|name| !name.is_empty()),
             attributes: text(self.attributes).split_whitespace().map(str::to_owned).collect(),
         })
     }
@@ -165,7 +182,11 @@ fn shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
 }
 
 /// A dtype as profilers write it.
-fn dtype(text: &str) -> Option<Dtype> {
+fn dtype(text: &str) -> Result<Dtype, String> {
+    known_dtype(text).ok_or_else(|| format!("'{text}' is no dtype of these operators"))
+}
+
+fn known_dtype(text: &str) -> Option<Dtype> {
     let name = text.trim().trim_start_matches("DT_").to_ascii_lowercase();
     Some(match name.as_str() {
         "float" | "float32" => Dtype::F32,
@@ -210,7 +231,8 @@ impl Row {
             let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
             words.extend(["--shape".to_owned(), format!("{name}={}", sizes.join(","))]);
         };
-        let mut index_dtype = None;
+        // Inputs behind the first one.
+        let mut others = Vec::new();
         let mut derived = Vec::new();
         let given = |option: &str| self.attributes.iter().any(|word| word.split('=').next() == Some(option));
         match operator {
@@ -220,6 +242,7 @@ impl Row {
                 say("grad_output", &order.channels_first(gradient));
                 say("input", &order.channels_first(image));
                 say("grid", grid);
+                others.extend([("input", 1), ("grid", 2)]);
                 if order == Order::Either {
                     assumed.push("channels first: these shapes could have them last, too".into());
                 }
@@ -240,7 +263,7 @@ impl Row {
                 };
                 say("grad_output", &flat(input(0)?));
                 say("indices", &flat(input(at)?));
-                index_dtype = self.dtypes.get(at).and_then(|name| dtype(name));
+                others.push(("indices", at));
             }
             Operator::ReplicationPad2dBackward => {
                 say("grad_output", input(0)?);
@@ -249,6 +272,10 @@ impl Row {
                     let image = image.ok_or(
                         "the padding does not follow without output shapes: add --padding to a column Attributes",
                     )?;
+                    let planes = |shape: &[usize]| shape.split_last_chunk::<2>().map(|(planes, _)| planes.to_vec());
+                    if planes(image) != planes(input(0)?) {
+                        return Err("the output has other images or channels than the input".into());
+                    }
                     let added = |i: usize| {
                         let size =
                             |shape: &Vec<usize>| shape.len().checked_sub(i).and_then(|at| shape.get(at)).copied();
@@ -284,11 +311,23 @@ impl Row {
                 assumed.extend(unsaid(&defaults, given));
             }
         }
-        let first_dtype = self.dtypes.first().map(String::as_str).unwrap_or_default();
-        let of_all = dtype(first_dtype).ok_or_else(|| format!("'{first_dtype}' is no dtype of these operators"))?;
+        let of_all = dtype(self.dtypes.first().map(String::as_str).unwrap_or_default())?;
         words.extend(["--dtype".to_owned(), of_all.name().to_owned()]);
-        if let Some(index) = index_dtype {
-            words.extend(["--dtype".to_owned(), format!("indices={}", index.name())]);
+        for (name, at) in others {
+            let Some(text) = self.dtypes.get(at).filter(|text| !text.is_empty()) else { continue };
+            let own = dtype(text)?;
+            if own != of_all || name == "indices" {
+                words.extend(["--dtype".to_owned(), format!("{name}={}", own.name())]);
+            }
+        }
+        let output = self.output_dtype.as_deref().map(dtype).transpose()?.filter(|output| *output != of_all);
+        if let Some(output) = output.filter(|_| !given("--out-dtype")) {
+            match operator {
+                Operator::MaxUnpool2dBackward | Operator::Im2colBackward => {
+                    derived.extend(["--out-dtype".to_owned(), output.name().to_owned()]);
+                }
+                _ => return Err(format!("the output is {output}: {of_all} is required, as the first input is")),
+            }
         }
         words.extend(derived);
         words.extend(self.attributes.iter().cloned());

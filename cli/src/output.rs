@@ -116,14 +116,15 @@ pub(crate) fn table(header: impl Into<Row>, rows: impl IntoIterator<Item = impl 
     let mut table = Table::new();
     table
         .load_style(presets::ASCII_MARKDOWN)
-        .set_header(header)
+        .set_header(escaped(&header.into()))
         .add_rows(rows.into_iter().map(|row| escaped(&row.into())));
     format!("{table}\n")
 }
 
-/// A row in which no cell ends before its text does.
+/// A row in which no cell ends before its text does, nor the row itself.
 fn escaped(row: &Row) -> Row {
-    row.cell_iter().map(|cell| cell.content().replace('|', r"\|")).collect::<Vec<_>>().into()
+    let in_cell = |text: String| text.replace('|', r"\|").replace(['\r', '\n'], " ");
+    row.cell_iter().map(|cell| in_cell(cell.content())).collect::<Vec<_>>().into()
 }
 
 /// A tensor in a report.

@@ -128,7 +128,7 @@ fn table(folder: &Path, name: &str) -> Result<Option<Columns>, Error> {
             return Err(Error::file(path, format!("line {line} has {} of {} fields", record.len(), header.len())));
         }
         for (name, field) in header.iter().zip(&record) {
-            if let Ok(number) = field.parse() {
+            if let Some(number) = field.parse().ok().filter(|number: &f64| number.is_finite()) {
                 columns.entry(name.into()).or_default().push(number);
             }
         }

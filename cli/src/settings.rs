@@ -45,12 +45,12 @@ impl Settings {
     /// Adds one; a constant of the program comes before a number of the product.
     pub(crate) fn add(&mut self, name: &str, value: &str, text: &str) -> Result<(), Error> {
         let keys = keys(name, text);
-        if name == "start" {
+        if is_declared(text, name) {
+            self.constants.push((name.into(), value.into()));
+        } else if name == "start" {
             let known = Start::ALL.into_iter().find(|(_, known)| *known == value);
             let (start, _) = known.ok_or_else(|| Error::Usage(format!("--set start={value}: warm or cold")))?;
             self.start = start;
-        } else if is_declared(text, name) {
-            self.constants.push((name.into(), value.into()));
         } else if !keys.is_empty() {
             self.product.extend(keys.into_iter().map(|key| (key.into(), value.into())));
         } else {
@@ -73,7 +73,10 @@ impl Settings {
 const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics", "conflicts"];
 
 /// Tables that no run and no plan rests on, only what follows from them.
-const NOMINAL: [&str; 2] = ["rates", "vector_core_rates"];
+const NOMINAL: [&str; 3] = ["rates", "vector_core_rates", "buffers"];
+
+/// Numbers of other tables that nothing at all rests on.
+const READ_ALONE: [&str; 4] = ["cores.mix", "cores.ai_cpu", "sync.cross_core_flag_ids", "workspace.kernel_bytes"];
 
 /// The numbers of a product that a name stands for, if it does; a constant of a program comes before them.
 fn keys<'a>(name: &'a str, text: &str) -> Vec<&'a str> {
@@ -85,13 +88,19 @@ fn keys<'a>(name: &'a str, text: &str) -> Vec<&'a str> {
     }
 }
 
+/// The same also of what a plan calls the size of the UB, which sets what its short name does.
+fn numbers<'a>(name: &'a str, text: &str) -> Vec<&'a str> {
+    if name == "ub_bytes" { keys("ub", "") } else { keys(name, text) }
+}
+
 fn is_cost(key: &str) -> bool {
     key.split_once('.').is_some_and(|(table, _)| COSTS.contains(&table))
 }
 
 /// Refuses to vary what has a value.
 pub(crate) fn must_be_free(varied: &str, set: &[Named<String>], text: &str) -> Result<(), Error> {
-    let meets = |name: &str| name == varied || keys(name, text).iter().any(|key| keys(varied, text).contains(key));
+    let meets =
+        |name: &str| name == varied || numbers(name, text).iter().any(|key| numbers(varied, text).contains(key));
     let given = set.iter().find(|setting| meets(&setting.name));
     given.map_or(Ok(()), |Named { name, value }| {
         Err(Error::Usage(format!("--vary {varied}: it has a value, by --set {name}={value}")))
@@ -101,7 +110,8 @@ pub(crate) fn must_be_free(varied: &str, set: &[Named<String>], text: &str) -> R
 /// Says which settings are no matter where nothing is timed: of a product's costs, and of how a run begins.
 pub(crate) fn warn_of_costs(set: &[Named<String>], text: &str) {
     for name in set.iter().map(|setting| setting.name.as_str()) {
-        if name == "start" || keys(name, text).into_iter().any(is_cost) {
+        let is_start = name == "start" && !is_declared(text, name);
+        if is_start || keys(name, text).into_iter().any(is_cost) {
             warn(name, "values do not depend on it");
         }
     }
@@ -117,7 +127,8 @@ pub(crate) fn warn_of_idle(set: &[Named<String>], varied: Option<&str>, runs: &[
     let evidence = || runs.iter().filter_map(|run| run.timing.as_ref()).flat_map(|timing| &timing.evidence);
     for name in set.iter().map(|setting| setting.name.as_str()).chain(varied) {
         let is_asked = || evidence().any(|e| e.key == name || e.source.contains(name));
-        let is_number = is_cost(name) || name.split_once('.').is_some_and(|(table, _)| NOMINAL.contains(&table));
+        let is_nominal = name.split_once('.').is_some_and(|(table, _)| NOMINAL.contains(&table));
+        let is_number = is_cost(name) || is_nominal || READ_ALONE.contains(&name);
         if is_number && evidence().next().is_some() && !is_asked() {
             warn(name, "nothing here depends on it");
         }
@@ -133,7 +144,7 @@ fn is_declared(text: &str, name: &str) -> bool {
 fn declares(line: &str, name: &str) -> Option<usize> {
     let code = line.split('#').next()?;
     let rest = if name == "cores" {
-        code.trim_start().strip_prefix("cores")?.strip_prefix(' ')?
+        code.trim_start().strip_prefix("cores")?.strip_prefix(char::is_whitespace)?
     } else {
         code.trim_start().strip_prefix("const")?.trim_start().strip_prefix(name)?.trim_start().strip_prefix('=')?
     };

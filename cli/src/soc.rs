@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ubtile_sim::product::Soc;
 
-use crate::error::Error;
+use crate::error::{Error, put_line};
 
 /// What was said already: a command may need its SoC more than once.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -24,8 +24,10 @@ pub(crate) fn soc(text: &str) -> Result<Soc, Error> {
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         if !said.iter().any(|text| text == warning) {
             said.push(warning.into());
-            // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "warning: {warning}");
+            let mut line = String::new();
+            // A string takes all, and nothing is left to do when stderr is closed.
+            let _ = put_line(&mut line, warning);
+            let _ = writeln!(stderr(), "warning: {line}");
         }
     }
     Ok(soc)

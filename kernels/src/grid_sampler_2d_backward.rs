@@ -269,13 +269,13 @@ pub struct TileBoxes<'a> {
     pub input_grad_sums: ValuesMut<'a>,
     /// `[points, 2]`: complete when the tile has the last channels.
     pub grid_grad: ValuesMut<'a>,
-    /// `[points, 2]` of [`Plan::sums_dtype`], to stay while further blocks of channels of the same points follow; not looked at
-    /// where one block is all.
+    /// `[points, 2]` of [`Plan::sums_dtype`], to stay while further blocks of channels of the same points follow, in this share or the
+    /// next; not looked at where one block is all.
     pub totals: ValuesMut<'a>,
 }
 
-/// Computes one tile on boxes without gaps. Tiles come in the order of [`Plan::tiles`]; what must stay between them is said at
-/// [`TileBoxes`].
+/// Computes one tile on boxes without gaps. Tiles come in the order of [`Plan::tiles`], with more than 64 channels those of a phase share
+/// by share; what must stay between them is said at [`TileBoxes`].
 ///
 /// # Errors
 /// A box of the wrong dtype or too short.

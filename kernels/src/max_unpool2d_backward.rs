@@ -10,7 +10,7 @@ mod gather;
 mod pixels;
 mod planes;
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Staging, Tensor};
@@ -74,15 +74,15 @@ pub fn run_parallel(
     workspace: &mut [u8],
 ) -> Result<(), RunError> {
     with_copies(plan, parallel, inputs, outputs, workspace, |plan, inputs, out| {
-        // No position is as large: a tensor has fewer elements.
-        let lowest = AtomicUsize::new(usize::MAX);
+        // Not the position: cores without compare-and-swap have no minimum of what threads found.
+        let bad = AtomicBool::new(false);
         let ranges = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
         parallel.for_each(shares(out, ranges), |(share, mut out)| {
-            if let Some(bad) = gather_part(plan, level, part(plan, 0, share), inputs, &mut out) {
-                lowest.fetch_min(bad, Ordering::Relaxed);
+            if gather_part(plan, level, part(plan, 0, share), inputs, &mut out).is_some() {
+                bad.store(true, Ordering::Relaxed);
             }
         });
-        inputs.verdict(plan, Some(lowest.into_inner()).filter(|&position| position < usize::MAX))
+        inputs.verdict(plan, bad.into_inner().then(|| inputs.lowest_bad(plan)).flatten())
     })
 }
 
@@ -210,12 +210,23 @@ impl<'a> Inputs<'a> {
     /// The error of the lowest bad position, if there is one.
     fn verdict(&self, plan: &Plan, lowest: Option<usize>) -> Result<(), RunError> {
         let Some(position) = lowest else { return Ok(()) };
+        Err(RunError::Index { position, index: self.index_of(plan, position), cells: cells_of(plan) })
+    }
+
+    /// The lowest flat position whose index is outside of the plane.
+    fn lowest_bad(&self, plan: &Plan) -> Option<usize> {
+        let all = plan.problem().n.wrapping_mul(plan.problem().c).wrapping_mul(elements_of(plan));
+        let is_bad = |index: i64| usize::try_from(index).map_or(true, |index| index >= cells_of(plan));
+        (0..all).find(|&position| is_bad(self.index_of(plan, position)))
+    }
+
+    /// The index at a flat position.
+    fn index_of(&self, plan: &Plan, position: usize) -> i64 {
         let problem = plan.problem();
         let (size, width) = (at_least_1(elements_of(plan)), at_least_1(problem.w));
         let (plane, element) = (position / size, position % size);
         let (n, c) = (plane / at_least_1(problem.c), plane % at_least_1(problem.c));
-        let at = offset([n, c, element / width, element % width], problem.indices_strides);
-        Err(RunError::Index { position, index: self.index(at), cells: cells_of(plan) })
+        self.index(offset([n, c, element / width, element % width], problem.indices_strides))
     }
 }
 

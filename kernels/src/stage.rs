@@ -7,10 +7,10 @@
 use core::ops::Range;
 
 use bytemuck::{Pod, cast};
-use ubtile_tiling::{ALIGN, Operator, Staging};
+use ubtile_tiling::{ALIGN, Dtype, Operator, Staging};
 use wide::{u16x8, u32x4, u64x2};
 
-use crate::built::{COPIES, INTEGER};
+use crate::built::{COMPLEX, COPIES, INTEGER};
 use crate::parallel::{Front, Parallel, shares};
 use crate::values::{Values, ValuesMut};
 use crate::{Feature, RunError};
@@ -99,10 +99,14 @@ pub(crate) fn stage_share(
 
 fn copy_share(staging: &Staging, share: usize, source: Values<'_>, dest: &mut ValuesMut<'_>) {
     let (source, dest) = (source.bytes(), dest.bytes_mut());
+    // Words that may lie wherever the dtype's elements may: those of C64 are only as aligned as the halves of one.
     match staging.slot.dtype.size() {
         1 if INTEGER => copy(staging, share, source, dest, |square: [[u8; 1]; 1]| square),
         2 => copy(staging, share, source, dest, |square| cast::<_, [[u16; 8]; 8]>(u16x8::transpose(cast(square)))),
         4 => copy(staging, share, source, dest, |square| cast::<_, [[u32; 4]; 4]>(u32x4::transpose(cast(square)))),
+        8 if COMPLEX && staging.slot.dtype == Dtype::C64 => {
+            copy(staging, share, source, dest, |[[a, b], [c, d]]: [[[u32; 2]; 2]; 2]| [[a, c], [b, d]])
+        }
         8 => copy(staging, share, source, dest, |square| cast::<_, [[u64; 2]; 2]>(u64x2::transpose(cast(square)))),
         _ => copy(staging, share, source, dest, |square: [[[u64; 2]; 1]; 1]| square),
     }

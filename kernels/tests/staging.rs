@@ -82,6 +82,39 @@ fn im2col() {
     }
 }
 
+/// C64 may begin at any multiple of 4: at others than multiples of 8 too, source and copy.
+#[test]
+fn complex_numbers_are_copied_wherever_they_begin() {
+    use replication_pad2d_backward::{Inputs, stage_share};
+    use ubtile_tiling::replication_pad2d_backward::plan;
+    let dtype = Dtype::C64;
+    let sizes = ReplicationPad { dtype, c: 3, h: 35, w: 17, padding: [1, 0, 0, 2], ..Default::default() };
+    for inputs in FAR {
+        let problem = ReplicationPad { inputs, ..sizes }.problem();
+        let copies = plan(&problem, &TargetSpec::host(2), &PlanOptions::default()).unwrap();
+        let staging = copies.stagings().next().expect("the copy pays");
+        let data = replication_pad_inputs(&problem, Fill::Uniform, &mut Rng::new(5));
+        let given = Inputs { grad_output: values(&data) };
+        let want = copy_by_shares(&staging, |share, copy| stage_share(&copies, 0, share, given, copy).unwrap());
+        let room = |bytes: usize| vec![0u64; bytes / 8 + 1];
+        for (from, to) in [(0, 4), (4, 0), (4, 4)] {
+            let mut source = room(data.bytes().len());
+            let source = &mut bytemuck::cast_slice_mut(&mut source)[from..][..data.bytes().len()];
+            source.copy_from_slice(data.bytes());
+            let inputs = Inputs { grad_output: ubtile_kernels::Values::from_bytes(dtype, source).unwrap() };
+            let plane = staging.plane() * dtype.size();
+            for share in 0..staging.shares {
+                let planes = staging.planes(share);
+                let mut copy = room(planes.len() * plane);
+                let copy = &mut bytemuck::cast_slice_mut(&mut copy)[to..][..planes.len() * plane];
+                let into = ubtile_kernels::ValuesMut::from_bytes(dtype, copy).unwrap();
+                stage_share(&copies, 0, share, inputs, into).unwrap();
+                assert_eq!(copy, &want.bytes()[planes.start * plane..planes.end * plane], "{inputs:?} {from} {to}");
+            }
+        }
+    }
+}
+
 #[test]
 fn replication_pad() {
     use replication_pad2d_backward::{Inputs, Outputs, run, run_parallel, run_share, stage_share};

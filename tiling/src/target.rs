@@ -9,7 +9,7 @@ pub struct TargetSpec {
     pub cores: usize,
     /// Bytes of memory that a tile should fit: the unified buffer (UB), or a share of a cache.
     pub local_bytes: usize,
-    /// Granularity of local buffers in bytes (32 on every Ascend).
+    /// Granularity of local buffers in bytes (32 on every Ascend); of what is no power of two, the next one is taken.
     pub block_bytes: usize,
     /// Bytes that a vector instruction takes at once: a vector register, or a repeat of 256 bytes on an Ascend.
     pub vector_bytes: usize,

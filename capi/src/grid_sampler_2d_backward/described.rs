@@ -179,7 +179,7 @@ pub struct GridSamplerBoxes {
     pub input_grad_sums: Output,
     /// `[points, 2]`, complete with the last channels.
     pub grid_grad: Output,
-    /// `[points, 2]` of f32 (f64 for f64), stays while further channels of the same points follow; not looked at with up to 64
-    /// channels.
+    /// `[points, 2]` of f32 (f64 for f64), stays while further channels of the same points follow, in this share or the
+    /// next; not looked at with up to 64 channels.
     pub totals: Output,
 }

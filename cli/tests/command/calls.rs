@@ -52,6 +52,43 @@ MatMul,MatMulV2,1,\"2,3;3,4\",FLOAT;FLOAT,\"2,4\",
     refuses(folder.path(), "plan --calls other.csv", 3, "other.csv: has no column 'OP Type'");
 }
 
+/// What a row says of dtypes and shapes is planned or refused, never passed over; and rows are one only if they are alike.
+#[test]
+fn all_that_a_row_says_counts() {
+    let folder = tempdir().unwrap();
+    let unpool = |name: &str, dtypes: &str, out: &str| {
+        format!("MaxUnpool2dBackward,{name},\"2,3,16,16;2,3,8,8\",{dtypes},\"2,3,8,8\",{out}\n")
+    };
+    let grid =
+        |dtypes: &str| format!("GridSampler2DGrad,g,\"2,3,8,8;2,3,16,16;2,8,8,2\",{dtypes},\"2,3,16,16\",FLOAT16\n");
+    let rows = [
+        unpool("a", "FLOAT16;INT64", "FLOAT"),
+        unpool("b", "FLOAT16;INT64", "FLOAT16"),
+        unpool("c", "FLOAT;UINT32", "FLOAT"),
+        unpool("d", "INT32;INT32", "INT32"),
+        grid("FLOAT16;FLOAT;FLOAT"),
+        grid("FLOAT;FLOAT;FLOAT"),
+        "PadV3GradReplicate,p,\"2,3,18,18\",FLOAT,\"5,7,16,16\",FLOAT\n".into(),
+        "Im2colBackward,first,\"2,27,256\",FLOAT,,\n".into(),
+        "Im2colBackward,second,\"4,64,100\",FLOAT16,,\n".into(),
+        "Im2colBackward,third,\"4,64,100\",FLOAT16,,\n".into(),
+    ];
+    let list = "OP Type,Op Name,Input Shapes,Input Data Types,Output Shapes,Output Data Types\n";
+    fs::write(folder.path().join("list.csv"), [list, &rows.concat()].concat()).unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv --soc Ascend910B1");
+    let calls = calls["calls"].as_array().unwrap();
+    let dtypes = |call: &Value, at: usize| call["plan"]["tensors"][at]["dtype"].as_str().unwrap().to_owned();
+    assert_eq!([0, 1].map(|call| dtypes(&calls[call], 2)), ["f32", "f16"], "what is written");
+    assert_eq!(dtypes(&calls[3], 1), "i32", "indices");
+    let error = |call: usize| calls[call]["error"].as_str().unwrap();
+    assert_eq!(error(2), "'UINT32' is no dtype of these operators");
+    assert!(error(4).contains("grad_output is f16: f32 is required"), "{}", error(4));
+    assert_eq!(error(5), "the output is f16: f32 is required, as the first input is");
+    assert_eq!(error(6), "the output has other images or channels than the input");
+    let counts: Vec<_> = calls.iter().map(|call| (&call["name"], &call["count"])).skip(7).collect();
+    assert_eq!(counts, [(&json!("first"), &json!(1)), (&json!("second"), &json!(2))]);
+}
+
 #[test]
 fn options_of_the_list_are_no_attributes() {
     let folder = tempdir().unwrap();

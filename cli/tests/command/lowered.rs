@@ -205,6 +205,8 @@ fn what_has_no_program_says_why() {
     for command in ["sim", "disasm", "sanitize"] {
         refuses(folder, &format!("{command} {im2col}"), 3, no_tiling);
         refuses(folder, &format!("{command} {bicubic} --scheme vendor"), 3, no_program);
+        let error = fails(folder, &format!("{command} {pad} --dtype c64 --scheme vendor"), 3);
+        assert_eq!(error, fails(folder, &format!("plan {pad} --dtype c64 --scheme vendor --soc Ascend910B1"), 3));
         let rows = "--set tile_rows is of the native scheme: add --scheme native, or set ub_bytes";
         refuses(folder, &format!("{command} {pad} --set tile_rows=1"), 2, rows);
     }
@@ -332,6 +334,8 @@ fn numbers_of_plan_and_product_vary() {
         ("sim --vary cores=1..2 --product all", 2, "--vary: on one machine at a time"),
         ("sim --vary cores=1..2 --cores 1", 2, "--vary cores: it has a value, by --cores"),
         ("sim --vary ub=8192..9216:1024 --set ub.bytes=8192", 2, "it has a value, by --set ub.bytes=8192"),
+        ("sim --vary ub=8192..9216:1024 --set ub_bytes=8192", 2, "it has a value, by --set ub_bytes=8192"),
+        ("sim --vary ub_bytes=8192..9216:1024 --set ub=8192", 2, "it has a value, by --set ub=8192"),
         ("plan --soc Ascend910B1 --set clock=1", 2, "clock cannot be set"),
         ("plan --soc Ascend910B1 --set local_bytes=many", 2, "--set local_bytes=many: "),
     ] {

@@ -92,6 +92,17 @@ fn numbers_can_be_set_and_varied() {
     let idle = "sim --program add_serial.tile --set memory.l2_hit_extra_cycles=9 --set dma.issue_cycles=30";
     let idle = String::from_utf8(output(folder, idle).stderr).unwrap();
     assert_eq!(idle, "warning: memory.l2_hit_extra_cycles: nothing here depends on it\n");
+    for key in ["buffers.l1_bytes", "cores.ai_cpu", "workspace.kernel_bytes"] {
+        let idle = output(folder, &format!("sim --program add_serial.tile --set {key}=5")).stderr;
+        assert_eq!(String::from_utf8(idle).unwrap(), format!("warning: {key}: nothing here depends on it\n"));
+    }
+    // A constant may have a name that stands for something else.
+    let named =
+        "cores 1\nconst start = 1\ntensor z: f32[64] out\nub a: 256\nfor i in 0..start {\ndup.f32 a[0], 1.0\n}\n";
+    fs::write(folder.join("named.tile"), named).unwrap();
+    let cycles = |start: u32| json(folder, &format!("sim --program named.tile --set start={start}"))["cycles"].as_u64();
+    assert!(cycles(1) < cycles(9), "{:?} {:?}", cycles(1), cycles(9));
+    assert_eq!(ok(folder, "sim --program named.tile --vary start=1..3").lines().count(), 5);
     fs::write(folder.join("stuck.tile"), "cores 1\nwait_flag v s 0\n").unwrap();
     assert!(
         fails(folder, "sim --program stuck.tile", 3)
@@ -219,6 +230,13 @@ fn a_profile_of_a_device_is_a_result() {
         (Some(0.5), Some(524_288.0), None)
     );
     assert!((before("task_us").unwrap() - time / 2.0).abs() < 1e-9);
+    // Neither is that a number.
+    fs::write(profile.join("PipeUtilization.csv"), pipes.replace("NA", "nan").replace("0.25", "inf")).unwrap();
+    let report = json(folder, "compare OPPROF_20260801_X model.json --threshold 200");
+    let all = report["differences"].as_array().unwrap();
+    let ratio = |name: &str| all.iter().find(|d| d["name"] == name).unwrap()["before"].as_f64();
+    assert_eq!([ratio("vector ratio"), ratio("mte2 ratio")], [Some(0.75), Some(0.5)]);
+    fs::write(profile.join("PipeUtilization.csv"), pipes).unwrap();
     assert_eq!(report["conditions"], json!([]), "a profile says none");
     assert_eq!(output(folder, "compare OPPROF_20260801_X model.json").status.code(), Some(5));
     // One row with the means of all cores does not say how long the slowest took.

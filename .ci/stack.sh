@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Worst-case stack of every C function on Cortex-M4, from the frames that the compiler emits over the calls of the linked code.
 #
-#   .ci/stack.sh [LIMIT]        default: 4096 bytes
+#   .ci/stack.sh [LIMIT [FEATURES]]        default: 4096 bytes, and all but what no plan for this core takes
 #
 # All functions of the static library are linked into one image, so that what is measured is what a program would link. The
 # gate's own test: direct recursion, mutual recursion and a call through a pointer must be refused.
@@ -13,7 +13,7 @@ limit=${1:-4096}
 target=thumbv7em-none-eabihf
 # Everything but the routes that no plan for this core takes.
 features=grid-sampler-2d-backward,bicubic,max-unpool2d-backward,replication-pad2d-backward,im2col-backward
-features+=,f16,bf16,f32,f64,integer,complex
+features=${2:-$features,f16,bf16,f32,f64,integer,complex}
 cross=$("$here/cross-toolchain.sh" $target)
 unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/stack

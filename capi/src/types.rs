@@ -116,7 +116,7 @@ pub struct Output {
     pub bytes: usize,
 }
 
-#[cfg(feature = "grid-sampler-2d-backward")]
+#[cfg(any(feature = "grid-sampler-2d-backward", feature = "max-unpool2d-backward"))]
 impl Output {
     /// None.
     pub(crate) const EMPTY: Self = Self { data: core::ptr::null_mut(), bytes: 0 };

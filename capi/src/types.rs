@@ -68,7 +68,8 @@ pub struct Tensor {
 pub struct Target {
     /// Cores that may run shares at the same time, at least 1.
     pub cores: usize,
-    /// Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that `ubtile_grid_sampler_2d_backward_boxes` names.
+    /// Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that
+    /// `ubtile_grid_sampler_2d_backward_boxes` names.
     pub local_bytes: usize,
     /// Granularity of those boxes in bytes, at least 1; of what is no power of two, the next one is taken.
     pub block_bytes: usize,

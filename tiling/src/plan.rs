@@ -151,7 +151,7 @@ impl Common {
         let target = TargetSpec {
             cores: target.cores.clamp(1, MOST_CORES),
             local_bytes: options.local_bytes.unwrap_or(target.local_bytes),
-            // The larger of two is then cut where the other is.
+            // Of two outputs that share cuts, blocks of the one are then whole numbers of the other's.
             block_bytes: target.block_bytes.checked_next_power_of_two().unwrap_or(target.block_bytes),
             vector_bytes: target.vector_bytes.max(1),
             ..*target

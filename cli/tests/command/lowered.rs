@@ -179,7 +179,7 @@ fn fewer_cores_are_tried_where_the_start_is_slow() {
     assert!(ok(folder, small).contains(&format!("| --cores {cores} ")));
     ok(folder, &format!("{small} --output before"));
     let page = fs::read_to_string(folder.join("before/report.html")).unwrap();
-    assert_eq!(page.matches(&format!("<code>--cores {cores}</code>")).count(), 2, "the verdict, and what would help");
+    assert_eq!(page.matches("<code>--cores <").count(), 2, "the verdict, and what would help");
     assert!(on(48)["fewer_cores"].is_null());
     // All cores are worth their start.
     let large = "sim replication-pad2d-backward --shape self=8,64,112,112 --padding 1,1,1,1 --scheme native";

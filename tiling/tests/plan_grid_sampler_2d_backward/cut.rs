@@ -113,17 +113,19 @@ proptest! {
         }
     }
 
-    /// Cuts between images are those of both outputs at once, where copies take whole blocks.
+    /// Cuts between images are those of both outputs at once, where copies take whole blocks; of any size, as the next power of two is
+    /// taken.
     #[test]
     fn images_are_cut_where_blocks_of_both_outputs_begin(
         (n, c, hi, wi, ho, wo) in (1..40usize, 1..4usize, 1..4usize, 1..4usize, 1..4usize, 1..4usize),
-        (dtype, block_bytes, cores) in (select(&[Dtype::F16, Dtype::F32]), select(&[32usize, 64, 512]), 1..40usize),
+        (dtype, block_bytes, cores) in (select(&[Dtype::F16, Dtype::F32]), select(&[32usize, 48, 64, 200, 512]), 1..40usize),
     ) {
         let size = GridSampler { dtype, n, c, hi, wi, ho, wo, ..Default::default() };
         let mut target = TargetSpec { block_bytes, ..TargetSpec::host(cores) };
         target.capabilities.unaligned_copy = false;
         let plan = planned(&size, &target);
-        let elements = block_bytes / dtype.size();
+        prop_assert_eq!(plan.target().block_bytes, block_bytes.next_power_of_two());
+        let elements = plan.target().block_bytes / dtype.size();
         let cuts = (1..n).filter(|image| [c * hi * wi, ho * wo * 2].iter().all(|size| image * size % elements == 0));
         prop_assert!(plan.block_dim() <= 1 + cuts.count() || plan.block_dim() > n, "{plan:?}");
         for share in 1..plan.block_dim() {

@@ -28,8 +28,8 @@ pub(super) fn advice(report: &Document<'_>) -> Html {
     );
     let one = |i: usize| format!("/changes/{i}");
     let rows = (0..changes.len()).map(|i| row(&one(i), report.show_text(&format!("{}/what", one(i)))));
-    let fewer = report.number("/fewer_cores/cores");
-    let fewer = fewer.map(|cores| row("/fewer_cores", Html::of(format!("<code>--cores {cores}</code>"))));
+    let cores = || Html::of(format!("<code>--cores {}</code>", report.show("/fewer_cores/cores", Unit::Count)));
+    let fewer = report.at("/fewer_cores/cores").map(|_| row("/fewer_cores", cores()));
     let table = table("Changes, each simulated", &["change", "task", "saves"], rows.chain(fewer));
     Html::of(format!("{text}{table}"))
 }

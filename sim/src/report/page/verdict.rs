@@ -113,9 +113,10 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
             );
         }
     }
-    if let Some(cores) = report.number("/fewer_cores/cores") {
+    if report.at("/fewer_cores/cores").is_some() {
         second += &format!(
-            " With <code>--cores {cores}</code> it takes {}, which saves {}.",
+            " With <code>--cores {}</code> it takes {}, which saves {}.",
+            show("/fewer_cores/cores", Unit::Count),
             show("/fewer_cores/task_us", Unit::Us),
             show("/fewer_cores/saves", Unit::Percent)
         );

@@ -122,13 +122,30 @@ pub(crate) fn mapped(addresses: &Range<usize>) -> bool {
     true
 }
 
+/// New pages of zeros for so many bytes, at least 1; `None` when there are none left.
+pub(crate) fn pages(bytes: usize) -> Option<NonNull<u8>> {
+    let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: the kernel picks addresses where nothing is.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, rights, kind, -1, 0) };
+    NonNull::new(start.cast::<u8>()).filter(|_| start != libc::MAP_FAILED)
+}
+
+/// Gives pages back.
+///
+/// # Safety
+/// They are of [`pages`] for as many bytes, and nobody uses them any more.
+pub(crate) unsafe fn end_pages(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
+}
+
 /// The POSIX id of this thread, as clients get it from `pthread_self`.
 pub(crate) fn thread_id() -> u64 {
     // SAFETY: a query without side effects.
     unsafe { libc::pthread_self() }
 }
 
-/// Has a function called when the process ends normally.
+/// Has a function called when the process ends normally, and when children that it forks do.
 pub(crate) fn at_exit(function: extern "C" fn()) {
     // SAFETY: the function takes nothing, catches what panics and stays: the library cannot be unloaded while it has threads.
     unsafe { libc::atexit(function) };

@@ -2,9 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::panic::catch_unwind;
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::client;
 use crate::event::Event;
 use crate::failure::{Failure, Outcome, code};
 use crate::memory::{self, Place};
@@ -306,13 +309,22 @@ pub(crate) fn process_option(option: i32) -> Outcome<i64> {
 
 /// Has streams that a client leaves behind end before the process does, so that no thread runs in what is torn down.
 fn end_with_process() {
+    /// The process that made a stream last.
+    static OWNER: AtomicU32 = AtomicU32::new(0);
     extern "C" fn end() {
-        for stream in STREAMS.remove_where(|_| true) {
-            stream.close(true);
+        // In a forked child there is nothing to end, and locks may be held by threads that it does not have.
+        if OWNER.load(Ordering::Relaxed) == std::process::id() {
+            // Nobody is left to be told.
+            let _ = catch_unwind(|| {
+                let streams = STREAMS.remove_where(|_| true);
+                streams.iter().for_each(|stream| stream.abort());
+                streams.iter().for_each(|stream| stream.close(true));
+            });
         }
     }
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| crate::client::at_exit(end));
+    OWNER.store(std::process::id(), Ordering::Relaxed);
+    ONCE.call_once(|| client::at_exit(end));
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! As on a device, the memory has no owner: two streams that write the same bytes without an event between them race, and the
 //! bytes are then unspecified.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -15,9 +14,6 @@ use crate::client;
 use crate::failure::{Failure, Outcome, code};
 use crate::monitor::Monitor;
 use crate::shared::Shared;
-
-/// Where allocations start: at multiples of so many bytes.
-const ALIGN: usize = 512;
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +33,11 @@ impl Place {
     }
 }
 
-/// A piece of memory that goes when the last share of it goes.
+/// A piece of memory that goes when the last share of it goes: pages of its own, so that the address of a freed one is none in the
+/// client's heap.
 pub(crate) struct Allocation {
     start: NonNull<u8>,
-    layout: Layout,
-    /// The first byte that clients see.
+    /// The first byte, by its address.
     base: usize,
     len: usize,
     place: Place,
@@ -54,17 +50,14 @@ unsafe impl Sync for Allocation {}
 
 impl Allocation {
     fn new(len: usize, place: Place) -> Option<Self> {
-        // Larger than the alignment that the allocator gives, so it is made here: that keeps large memory lazily zeroed.
-        let layout = Layout::from_size_align(len.checked_add(ALIGN)?, 16).ok()?;
-        // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let base = (start.as_ptr() as usize).next_multiple_of(ALIGN);
-        Some(Self { start, layout, base, len, place })
+        let start = client::pages(len.max(1))?;
+        let base = start.as_ptr() as usize;
+        Some(Self { start, base, len, place })
     }
 
     /// The byte at an address in it.
     fn at(&self, address: usize) -> *mut u8 {
-        self.start.as_ptr().wrapping_add(address.wrapping_sub(self.start.as_ptr() as usize))
+        self.start.as_ptr().wrapping_add(address.wrapping_sub(self.base))
     }
 
     fn end(&self) -> usize {
@@ -74,8 +67,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and nobody has a share any more.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+        // SAFETY: these are its pages, and nobody has a share any more.
+        unsafe { client::end_pages(self.start, self.len.max(1)) };
     }
 }
 
@@ -270,16 +263,29 @@ mod tests {
     #[test]
     fn addresses_are_known_while_allocated() {
         let base = allocate(100, Place::Device, u64::MAX).unwrap();
-        assert_eq!(base % ALIGN, 0);
+        assert_eq!(base % 512, 0);
         assert_eq!(place_of(base + 99), Some(Place::Device));
         assert!(Region::new("x", base, 100, Place::Device).is_ok());
         assert!(Region::new("x", base + 1, 100, Place::Device).is_err());
         assert!(Region::new("x", base, 100, Place::Host).is_err());
         assert!(free("x", base + 1, Place::Device).is_err());
         assert!(free("x", base, Place::Host).is_err());
+        // As long as somebody has a share, nobody else gets the address.
+        let share = Region::new("x", base, 100, Place::Device).unwrap();
         free("x", base, Place::Device).unwrap();
         assert!(free("x", base, Place::Device).is_err());
         assert_eq!(place_of(base), None);
+        drop(share);
+    }
+
+    /// Its pages are gone, whatever a copy says of where it is. (So many are not all somebody else's at once.)
+    #[test]
+    fn freed_memory_is_none_of_the_client_s() {
+        let base = allocate(1 << 30, Place::Device, u64::MAX).unwrap();
+        let end = |on_device| End::new("x", base as *mut u8, 8, on_device);
+        assert!(end(None).is_ok() && end(Some(true)).is_ok() && end(Some(false)).is_err());
+        free("x", base, Place::Device).unwrap();
+        assert!([None, Some(true), Some(false)].into_iter().all(|on_device| end(on_device).is_err()));
     }
 
     #[test]

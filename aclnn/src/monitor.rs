@@ -5,9 +5,19 @@
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use libc::{pthread_cond_t, pthread_mutex_t, timespec};
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+
+unsafe extern "C" {
+    /// Of POSIX.1-2024, which the bindings lack: a wait by a clock that nobody sets.
+    fn pthread_cond_clockwait(
+        changed: *mut pthread_cond_t,
+        mutex: *mut pthread_mutex_t,
+        clock: clockid_t,
+        until: *const timespec,
+    ) -> i32;
+}
 
 /// The value, its lock and the signal that it has changed. It must not move while it is locked, which its borrow ensures.
 pub(crate) struct Monitor<T> {
@@ -67,17 +77,22 @@ impl<T> Guard<'_, T> {
             // SAFETY: both are initialised, live as long as the monitor, and this thread holds the lock.
             None => unsafe { libc::pthread_cond_wait(changed, mutex) },
             // SAFETY: as above; `until` outlives the call.
-            Some(until) => unsafe { libc::pthread_cond_timedwait(changed, mutex, &raw const until) },
+            Some(until) => unsafe { pthread_cond_clockwait(changed, mutex, libc::CLOCK_MONOTONIC, &raw const until) },
         };
     }
 }
 
-/// The time of day that the signal's clock will show.
+/// What the clock will show.
 fn from_now(wait: Duration) -> timespec {
+    const SECOND: libc::c_long = 1_000_000_000;
     // A year is for ever, and no overflow.
     let wait = wait.min(Duration::from_secs(365 * 24 * 3600));
-    let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + wait;
-    timespec { tv_sec: until.as_secs() as libc::time_t, tv_nsec: until.subsec_nanos().into() }
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` outlives the call, and every system has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let nanoseconds = now.tv_nsec + libc::c_long::from(wait.subsec_nanos());
+    let seconds = now.tv_sec + wait.as_secs() as libc::time_t + nanoseconds / SECOND;
+    timespec { tv_sec: seconds, tv_nsec: nanoseconds % SECOND }
 }
 
 impl<T> Deref for Guard<'_, T> {

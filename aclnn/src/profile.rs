@@ -71,11 +71,13 @@ impl Failed {
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// The folder of this process's calls, if the environment names one. It is read once: a client may change its environment while
-/// streams run.
+/// streams run. A forked child gets one of its own.
 fn named() -> Option<PathBuf> {
-    static FOLDER: Monitor<Option<Option<PathBuf>>> = Monitor::new(None);
+    static FOLDER: Monitor<Option<(u32, Option<PathBuf>)>> = Monitor::new(None);
     let read = || env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(|folder| claim::claim(folder.into()));
-    FOLDER.lock().get_or_insert_with(read).clone()
+    let (process, mut known) = (std::process::id(), FOLDER.lock());
+    let own = known.take().filter(|(owner, _)| *owner == process);
+    known.insert(own.unwrap_or_else(|| (process, read()))).1.clone()
 }
 
 /// A call, if the environment asks for its simulation. Calls are counted in the order of phase 2.

@@ -54,8 +54,28 @@ struct Queue {
     /// The thread that has closed it and waits for its end.
     closed_by: Option<u64>,
     failure: Option<Failure>,
-    worker: Option<JoinHandle<()>>,
+    worker: Option<Worker>,
     reports: Option<Shared<Reports>>,
+}
+
+/// A stream's thread.
+struct Worker {
+    thread: JoinHandle<()>,
+    /// A forked child has the memory of this process, but not the thread.
+    process: u32,
+}
+
+impl Worker {
+    /// Waits for its end, if it is there and not the current thread: a stream that is destroyed by its own callback ends when that
+    /// returns.
+    fn join(self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.thread);
+        } else if self.thread.thread().id() != thread::current().id() {
+            // It catches what panics.
+            let _ = self.thread.join();
+        }
+    }
 }
 
 impl Stream {
@@ -164,20 +184,27 @@ impl Stream {
         queue.notify();
     }
 
+    /// Takes no more tasks, and waits for nothing that others do.
+    pub(crate) fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+        self.shut();
+    }
+
     /// Ends the thread: after all tasks, or after the one that it is at.
     pub(crate) fn close(&self, abort: bool) {
-        self.shut();
-        let mut queue = self.queue.lock();
         if abort {
-            self.aborted.store(true, Ordering::Relaxed);
+            self.abort()
+        } else {
+            self.shut()
         }
+        let mut queue = self.queue.lock();
         let dropped = if abort { std::mem::take(&mut queue.tasks) } else { VecDeque::new() };
+        // Whoever waits for these tasks need not wait any more.
+        queue.notify();
         let worker = queue.worker.take();
         drop(queue);
-        // A stream that is destroyed by its own callback ends when that returns.
-        if let Some(worker) = worker.filter(|worker| worker.thread().id() != thread::current().id()) {
-            // It catches what panics.
-            let _ = worker.join();
+        if let Some(worker) = worker {
+            worker.join();
         }
         // Others may wait for records that no stream passes now.
         for task in dropped {
@@ -214,7 +241,7 @@ impl Shared<Stream> {
             let stream = self.clone();
             let worker = thread::Builder::new().name(format!("acl stream {}", self.id)).spawn(move || stream.work());
             let failed = |e| Failure::new(code::RT_RESOURCE_ALLOC_FAIL, format!("there is no thread for stream: {e}"));
-            queue.worker = Some(worker.map_err(failed)?);
+            queue.worker = Some(Worker { thread: worker.map_err(failed)?, process: std::process::id() });
         }
         queue.tasks.push_back(task());
         queue.notify();

@@ -48,9 +48,8 @@ pub(super) fn run(problem: &pad::Problem, mut elements: Elements<'_>) -> Outcome
         }
         (Values::C128(from), ValuesMut::C128(to)) => fold(problem, from, to, [0f64; 2], add, |sum| sum),
         // The contract has no other.
-        _ => {}
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Adds every element of `from` to its mirror image.
@@ -61,12 +60,15 @@ fn fold<T: Copy, S: Copy>(
     zero: S,
     add: impl Fn(S, T) -> S,
     narrow: impl Fn(S) -> T,
-) {
+) -> Outcome {
     let &pad::Geometry { n, c, h, w, padded_h, padded_w, top, left, .. } = &**problem;
     let at = |[n, c, h, w]: [usize; 4], strides: [usize; 4]| {
         n * strides[0] + c * strides[1] + h * strides[2] + w * strides[3]
     };
-    let mut sums = vec![zero; h * w];
+    let mut sums = Vec::new();
+    let none = |_| Failure::new(code::RT_MEMORY_ALLOCATION, "no host memory for the sums of a plane");
+    sums.try_reserve_exact(h * w).map_err(none)?;
+    sums.resize(h * w, zero);
     for plane in 0..n * c {
         let (n, c) = (plane / c, plane % c);
         sums.fill(zero);
@@ -83,6 +85,7 @@ fn fold<T: Copy, S: Copy>(
             }
         }
     }
+    Ok(())
 }
 
 /// The position of an image of `size` that the padded position `i` shows.

@@ -124,7 +124,7 @@ impl Report for Ops {
         for (i, limit) in limits.iter().enumerate() {
             let _ = writeln!(text, "- ({}) {limit}; beyond that on the AICPU", i + 1);
         }
-        text += "- replication padding in bf16 beyond that is refused on products instead\n";
+        text += "- with another padding, replication padding in bf16 is refused on products instead\n";
         text += "\nWhere the editions 8.0, 8.3 and master disagree:\n\n";
         for Rule { operator, product, what, only_in } in &self.edition_rules {
             let on = product.map(|product| format!(" on {product}")).unwrap_or_default();

@@ -367,6 +367,42 @@ fn decisions_name_what_would_change_them() {
     assert_eq!(by_dtype("8,1,2,2"), ["dtype f16"]);
 }
 
+/// All limits that are broken have to be kept together, and no change leads to what cannot be.
+#[test]
+fn what_another_decision_takes_is_said_in_full() {
+    let pad = |more: &str| plan(&format!("replication-pad2d-backward {more}"));
+    let route = |args: &str| others(&pad(args), "route");
+    let aicore = |by: &str| [("aicore".to_owned(), by.to_owned())];
+    let large = "height of grad_output at most 800, now 902, and width of grad_output at most 1500, now 1602";
+    assert_eq!(route("--shape self=1,1,900,1600 --padding 1,1,1,1 --product atlas-inference"), aicore(large));
+    let cropped = "negative paddings at most 0, now 1, and padding at most 7, now 10";
+    assert_eq!(route("--shape self=1,1,30,70 --padding -3,10,3,3 --soc Ascend910B1"), aicore(cropped));
+    let gathers = "max-unpool2d-backward --shape grad_output=1,64,4096,4096 --shape self=1,64,2048,2048";
+    let ways = others(&plan(&format!("{gathers} --soc Ascend910B1")), "route");
+    let must = "bytes of grad_output at most 2147483647, now 4294967296, and ";
+    assert!(ways.len() == 3 && ways.iter().all(|(_, by)| by.starts_with(must)), "{ways:?}");
+
+    let keys = |plan: Value| others(&plan, "tiling_key").into_iter().map(|(_, by)| by).collect::<Vec<_>>();
+    let low = keys(pad("--shape self=1,1,1,70 --padding 0,1,32,33 --soc Ascend910B1 --scheme vendor"));
+    assert!(!low.is_empty() && !low.iter().any(|by| by.starts_with("height of grad_output")), "{low:?}");
+    let narrow = keys(pad("--shape self=1,1,70,70 --padding 40,40,1,1 --soc Ascend910B1 --scheme vendor"));
+    assert!(!narrow.is_empty() && !narrow.iter().any(|by| by.starts_with("width of grad_output")), "{narrow:?}");
+    let huge = "max-unpool2d-backward --shape grad_output=1,1,65536,32768 --shape self=1,1,64,64 --soc Ascend910_95";
+    assert!(!keys(plan(huge)).iter().any(|by| by.starts_with("N x C")));
+    let deep = "grid-sampler-2d-backward --shape input=1,2400,8,8 --shape grid=1,4,4,2 --interpolation nearest";
+    let deep = keys(plan(&format!("{deep} --soc Ascend910B1 --scheme vendor")));
+    assert!(!deep.is_empty() && !deep.contains(&"interpolation bicubic".into()), "{deep:?}");
+
+    let taps = "im2col-backward --shape grad_output=1,60,147 --input-size 151,3 --kernel-size 5,3 --target cortex-m4";
+    let choices = plan(taps)["choices"].clone();
+    let taps = choices.as_array().unwrap().iter().find(|choice| choice["name"] == "tile_taps").unwrap();
+    assert_eq!((&taps["value"], &taps["bound"]), (&json!(15), &json!("work")));
+    let larger = &taps["larger"];
+    assert_eq!(["value", "limit", "needs", "over"].map(|name| larger[name].as_u64().unwrap()), [16, 15, 16, 1]);
+    let kernel = "im2col-backward --shape grad_output=1,4,1 --input-size 3,2 --kernel-size 3,9223372036854775807";
+    assert!(fails(Path::new("."), &format!("plan {kernel}"), 3).contains("kernel-size[1] is 9223372036854775807"));
+}
+
 #[test]
 fn choices_have_the_next_value_on_both_sides() {
     for args in Operator::ALL.map(problem) {

@@ -4,7 +4,9 @@ use core::ops::Deref;
 
 use super::rules::{Named, Rules, values};
 use super::slot::{EarlySuccess, TensorSlot};
-use crate::support::{GRID_SAMPLER_BICUBIC, GRID_SAMPLER_EMPTY, GRID_SAMPLER_REFLECTION, Limit, Route, support};
+use crate::support::{
+    EditionRule, GRID_SAMPLER_BICUBIC, GRID_SAMPLER_EMPTY, GRID_SAMPLER_REFLECTION, Limit, Route, support,
+};
 use crate::{Attribute, ContractError, Dtype, Edition, Operator, Product, Tensor, TensorDesc};
 
 /// What a caller asks for.
@@ -245,7 +247,7 @@ fn interpolation(got: i64, edition: Edition) -> Result<Interpolation, ContractEr
         1 => Ok(Interpolation::Nearest),
         2 if GRID_SAMPLER_BICUBIC.editions.contains(edition) => Ok(Interpolation::Bicubic),
         2 => Err(ContractError::AttributeEdition { attribute, got, edition }),
-        _ => Err(ContractError::AttributeRange { attribute, index: None, got, min: 0, max: 2 }),
+        _ => Err(out_of_range(attribute, got, &GRID_SAMPLER_BICUBIC, edition)),
     }
 }
 
@@ -256,6 +258,12 @@ fn padding_mode(got: i64, edition: Edition) -> Result<PaddingMode, ContractError
         1 => Ok(PaddingMode::Border),
         2 if GRID_SAMPLER_REFLECTION.editions.contains(edition) => Ok(PaddingMode::Reflection),
         2 => Err(ContractError::AttributeEdition { attribute, got, edition }),
-        _ => Err(ContractError::AttributeRange { attribute, index: None, got, min: 0, max: 2 }),
+        _ => Err(out_of_range(attribute, got, &GRID_SAMPLER_REFLECTION, edition)),
     }
+}
+
+/// A value beyond the last one that the edition has: 2, where a rule lets it.
+fn out_of_range(attribute: Attribute, got: i64, of_2: &EditionRule, edition: Edition) -> ContractError {
+    let max = if of_2.editions.contains(edition) { 2 } else { 1 };
+    ContractError::AttributeRange { attribute, index: None, got, min: 0, max }
 }

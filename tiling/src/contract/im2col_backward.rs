@@ -172,9 +172,11 @@ pub fn check(desc: &Desc<'_>, product: Option<Product>, edition: Edition) -> Res
     let batch = grad_output.rank().saturating_sub(2);
     let (rows, columns) = (grad_output.dim(batch), grad_output.dim(batch + 1));
     let taps = positive(Attribute::KernelSize, kernel)?;
-    let ([kh, kw], [got, _]) = (taps, kernel);
-    let product = kh.checked_mul(kw);
-    let window = product.ok_or(ContractError::AttributeTooLarge { attribute: Attribute::KernelSize, index: 0, got })?;
+    let [kh, kw] = taps;
+    // The larger of the two is to blame.
+    let (index, [got_h, got_w]) = (usize::from(kw > kh), kernel);
+    let too_large = ContractError::AttributeTooLarge { attribute: Attribute::KernelSize, index, got: got_h.max(got_w) };
+    let window = kh.checked_mul(kw).ok_or(too_large)?;
     if rows % window != 0 {
         return Err(ContractError::Rows { dim: batch, got: rows, kernel: taps.map(NonZeroUsize::get) });
     }

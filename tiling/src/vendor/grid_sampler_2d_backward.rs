@@ -40,12 +40,9 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     let dtype = problem.dtype;
     let key =
         key(problem, machine).ok_or(VendorError::NoKernel { operator: Operator::GridSampler2dBackward, dtype })?;
-    let align_c = ceil_to(problem.c, if key <= 2 { 8 } else { 16 });
-    let (divisor, extra, group) = buffers(problem.interpolation, problem.c, align_c);
-
     let can = usable(machine.ub_bytes, RESERVED);
-    let extra = if kind == Kind::Simt { 0 } else { extra };
-    let factor = floor_to(can.saturating_sub(extra) / divisor, 256) / 4;
+    let Buffers { divisor, extra, group } = Buffers::new(problem, key, kind);
+    let factor = points_at_once(machine, divisor, extra);
     if factor == 0 {
         let want = extra.saturating_add(divisor.get().saturating_mul(256)).saturating_add(RESERVED + TILING_OBJECT);
         return Err(VendorError::UbInsufficient { got: machine.ub_bytes, want });
@@ -90,7 +87,8 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
         step: 1,
         step_bytes: 6,
         beside: RESERVED + TILING_OBJECT + CAST_RESERVED,
-        limit: machine.ub_bytes,
+        // What is usable is whole blocks.
+        limit: floor_to(machine.ub_bytes, 32),
     };
     let casts = kind == Kind::Aiv && halves;
     let block = cores::block_dim(cores, |cores| {
@@ -165,18 +163,30 @@ fn key(problem: &Geometry, machine: &VendorMachine) -> Option<usize> {
     Some(tiling_key(problem.interpolation, dtype, kind(problem, machine), machine.deterministic))
 }
 
+/// The tiling key; `None` too where the unified buffer does not hold one tile.
+fn key_of_tiling(problem: &Geometry, machine: &VendorMachine) -> Option<usize> {
+    let key = key(problem, machine)?;
+    let Buffers { divisor, extra, .. } = Buffers::new(problem, key, kind(problem, machine));
+    (points_at_once(machine, divisor, extra) > 0).then_some(key)
+}
+
+/// Points that the unified buffer holds: `ubFactorElement`.
+fn points_at_once(machine: &VendorMachine, divisor: NonZeroUsize, extra: usize) -> usize {
+    floor_to(usable(machine.ub_bytes, RESERVED).saturating_sub(extra) / divisor, 256) / 4
+}
+
 fn other_keys(problem: &Geometry, machine: &VendorMachine, own: usize) -> [Option<Neighbour>; MOST] {
     let now = *problem;
-    let with = |name, to, changed| (Change::Value { name, to }, key(&changed, machine));
+    let with = |name, to, changed| (Change::Value { name, to }, key_of_tiling(&changed, machine));
     let interpolated = |to, interpolation| with("interpolation", to, Geometry { interpolation, ..now });
     let typed = |to, dtype| with("dtype", to, Geometry { dtype, ..now });
     let padded = |to, padding_mode| with("padding-mode", to, Geometry { padding_mode, ..now });
     let (to, other) = if machine.deterministic { ("0", false) } else { ("1", true) };
     let toggled = VendorMachine { deterministic: other, ..*machine };
-    let toggled = (Change::Value { name: "deterministic", to }, key(problem, &toggled));
+    let toggled = (Change::Value { name: "deterministic", to }, key_of_tiling(problem, &toggled));
     let least = fewest_simd_channels(now.padding_mode).unwrap_or(usize::MAX);
     let c = across(now.c, [least, MOST_SIMD_CHANNELS]);
-    let channels = (Change::Size { name: "C", from: now.c, to: c }, key(&Geometry { c, ..now }, machine));
+    let channels = (Change::Size { name: "C", from: now.c, to: c }, key_of_tiling(&Geometry { c, ..now }, machine));
     let changes = [
         interpolated("bilinear", Interpolation::Bilinear),
         interpolated("nearest", Interpolation::Nearest),
@@ -216,6 +226,22 @@ fn tiling_key(interpolation: Interpolation, dtype: usize, kind: Kind, determinis
         (Kind::Aiv, Interpolation::Bicubic) => 7 + dtype,
         (Kind::Simt, Interpolation::Bicubic) => 13 + dtype + if deterministic { 3 } else { 0 },
         (_, interpolation) => 1 + 2 * dtype + interpolation as usize + if deterministic { 6 } else { 0 },
+    }
+}
+
+/// What the unified buffer is divided into.
+struct Buffers {
+    divisor: NonZeroUsize,
+    /// Bytes of vectors of channels beside it.
+    extra: usize,
+    group: usize,
+}
+
+impl Buffers {
+    fn new(problem: &Geometry, key: usize, kind: Kind) -> Self {
+        let align_c = ceil_to(problem.c, if key <= 2 { 8 } else { 16 });
+        let (divisor, extra, group) = buffers(problem.interpolation, problem.c, align_c);
+        Self { divisor, extra: if kind == Kind::Simt { 0 } else { extra }, group }
     }
 }
 

@@ -130,7 +130,10 @@ impl Sizes {
             sized("bytes of the unified buffer", ub_bytes, ub, Self { ub_bytes: ub, ..*self }),
             sized("elements of a plane of indices", inner, cells, Self { inner: cells, ..*self }),
             sized("elements of a plane of grad_output", axis, source, Self { axis: source, ..*self }),
-            sized("N x C", planes, fewer, Self { planes: fewer, ..*self }),
+            (
+                Change::Size { name: "N x C", from: planes, to: fewer },
+                (fewer > 0).then(|| Self { planes: fewer, ..*self }.key()),
+            ),
         ];
         neighbours(self.key(), changes)
     }

@@ -158,17 +158,21 @@ fn other_keys(problem: &Geometry, own: usize) -> [Option<Neighbour>; MOST] {
     let (top, left) = (if now.top == 0 { 1 } else { 0 }, if now.left == 0 { 1 } else { 0 });
     let moved = |size: usize, from: isize, to: isize| size.saturating_add_signed(to.saturating_sub(from));
     let (taller, wider) = (moved(now.padded_h, now.top, top), moved(now.padded_w, now.left, left));
+    // What is left of `grad_input`, if anything is.
+    let inner =
+        |size: usize, from: usize, to: usize| size.saturating_add(to).checked_sub(from).filter(|&size| size > 0);
+    let (high, wide) = (inner(now.h, now.padded_h, padded_h), inner(now.w, now.padded_w, padded_w));
     let changes = [
         typed("f32", Dtype::F32),
         typed("f16", Dtype::F16),
         typed("bf16", Dtype::Bf16),
         (
             Change::Size { name: "height of grad_output", from: now.padded_h, to: padded_h },
-            key(&Geometry { padded_h, h: 2, ..now }),
+            high.and_then(|h| key(&Geometry { padded_h, h, ..now })),
         ),
         (
             Change::Size { name: "width of grad_output", from: now.padded_w, to: padded_w },
-            key(&Geometry { padded_w, ..now }),
+            wide.and_then(|w| key(&Geometry { padded_w, w, ..now })),
         ),
         with("padding left and right", "0", Geometry { left: 0, right: 0, padded_w: now.w, ..now }),
         with("padding top and bottom", "0", Geometry { top: 0, bottom: 0, padded_h: now.h, ..now }),

@@ -97,14 +97,19 @@ pub(super) fn route(problem: &Problem, on: &OnSoc, route: Route) -> Decision {
         },
         Some(_) => rule.to_owned(),
     };
-    let change = |m: &MeasureReport| {
+    let change = |m: &&MeasureReport| {
         let (crossed, how) = if m.slack < 0 { (m.limit, "at most") } else { (m.limit + 1, "at least") };
-        Other { value: other.name().into(), by: format!("{} {how} {crossed}, now {}", m.name, m.used) }
+        format!("{} {how} {crossed}, now {}", m.name, m.used)
     };
+    let all = |changed: &[&MeasureReport]| {
+        let by = changed.iter().map(change).collect::<Vec<_>>().join(", and ");
+        Other { value: other.name().into(), by }
+    };
+    let broken: Vec<_> = reports.iter().filter(|m| m.slack < 0).collect();
     let others = match limit {
-        Some(Limit::GatherRow(_)) => gather_others(&reports, other, change),
-        _ if route == Route::Aicpu => reports.iter().filter(|m| m.slack < 0).map(change).collect(),
-        _ => reports.iter().filter(|m| !refuses(problem, m.name)).map(change).collect(),
+        Some(Limit::GatherRow(_)) => gather_others(&reports, all),
+        _ if !broken.is_empty() => vec![all(&broken)],
+        _ => reports.iter().filter(|m| !refuses(problem, m.name)).map(|m| all(&[m])).collect(),
     };
     Decision { name: "route", value: route.name().into(), why, measures: reports, others }
 }
@@ -127,17 +132,15 @@ const NEGATIVE: &str = "negative paddings";
 const PADDING: &str = "padding";
 
 /// The first two limits of a gather must be kept, and one of the others.
-fn gather_others(reports: &[MeasureReport], other: Route, change: impl Fn(&MeasureReport) -> Other) -> Vec<Other> {
+fn gather_others(reports: &[MeasureReport], all: impl Fn(&[&MeasureReport]) -> Other) -> Vec<Other> {
     let Some((must, any)) = reports.split_at_checked(2) else { return Vec::new() };
+    let broken: Vec<_> = must.iter().filter(|m| m.slack < 0).collect();
     let kept: Vec<_> = any.iter().filter(|m| m.slack >= 0).collect();
-    match (must.iter().all(|m| m.slack >= 0), kept.as_slice()) {
-        (false, _) => must.iter().filter(|m| m.slack < 0).map(change).collect(),
-        (true, []) => any.iter().map(change).collect(),
-        (true, [one]) => must.iter().chain([*one]).map(change).collect(),
-        (true, several) => {
-            let all: Vec<_> = several.iter().map(|m| change(m).by).collect();
-            vec![Other { value: other.name().into(), by: all.join(", and ") }]
-        }
+    match (broken.as_slice(), kept.as_slice()) {
+        (broken, []) => any.iter().map(|m| all(&[broken, &[m]].concat())).collect(),
+        ([], [one]) => must.iter().chain([*one]).map(|m| all(&[m])).collect(),
+        ([], several) => vec![all(several)],
+        (broken, _) => vec![all(broken)],
     }
 }
 

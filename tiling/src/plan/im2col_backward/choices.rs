@@ -2,7 +2,7 @@
 
 use super::{Plan, Size};
 use crate::plan::shares::largest;
-use crate::plan::{Choice, Larger, Price};
+use crate::plan::{Bound, Choice, Larger, Price};
 use crate::{Operator, PlanError};
 
 impl Plan {
@@ -46,7 +46,7 @@ impl Plan {
         let taps = common.tile_choice(taps, kh.saturating_mul(kw), |n| self.bytes(Size { taps: of(n), ..size }));
         let more = taps.value.saturating_add(if taps.value < kw { 1 } else { kw });
         let less = taps.value.checked_sub(if size.taps[0] > 1 { kw } else { 1 }).filter(|&less| less > 0);
-        let larger = Larger { value: more, ..taps.larger };
+        let larger = if taps.bound == Bound::Work { taps.larger } else { Larger { value: more, ..taps.larger } };
         let taps = Choice { alternative: less, larger, ..taps };
         [
             common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),

@@ -180,7 +180,8 @@ typedef struct ubtile_target {
    */
   size_t cores;
   /**
-   * Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that `ubtile_grid_sampler_2d_backward_boxes` names.
+   * Bytes of memory that the boxes of a tile should fit; of the grid sampler, those that
+   * `ubtile_grid_sampler_2d_backward_boxes` names.
    */
   size_t local_bytes;
   /**

@@ -89,6 +89,33 @@ fn programs_compute_what_the_kernels_do() {
     }
 }
 
+/// Where rows lie farther apart than a copy of blocks can say, they are copied one by one: loads of whole blocks and of others, stores.
+#[test]
+fn rows_that_are_far_apart_are_copied_one_by_one() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let pad = |dtype: Dtype, c: usize, h: usize, w: usize, padding: [i64; 4]| {
+        let problem = ReplicationPad { dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() }.problem();
+        replication_pad_inputs(&problem, Fill::Uniform, &mut Rng::new(4))
+    };
+    let cases = [
+        (pad(Dtype::F32, 1, 2, 66_001, [1, 1, 0, 0]), "1,1,0,0", "Ascend310P3"),
+        (pad(Dtype::F16, 1, 4, 66_001, [1, 1, 1, 1]), "1,1,1,1", "Ascend910A"),
+        (pad(Dtype::F32, 1, 3, 600_000, [0, 0, 1, 1]), "0,0,1,1", "Ascend310P3"),
+    ];
+    for (grad_output, padding, soc) in cases {
+        files::write(&folder.join("far.npz"), &[("grad_output", &grad_output)]);
+        let operator = format!("replication-pad2d-backward --in far.npz --padding {padding}");
+        ok(folder, &format!("run {operator} --out expected.npz"));
+        ok(folder, &format!("sim {operator} --out out.npz --soc {soc} --scheme native"));
+        let [expected, got] = ["expected.npz", "out.npz"].map(|file| files::read(&folder.join(file), "grad_input"));
+        assert!(got.bytes() == expected.bytes(), "{padding} {soc}");
+        ok(folder, &format!("sanitize {operator} --soc {soc} --scheme native"));
+    }
+    let grid = "sim grid-sampler-2d-backward --shape input=1,2,8,300000 --shape grid=1,2,2,2 --soc Ascend910A";
+    assert!(json(folder, grid)["cycles"].is_u64());
+}
+
 #[test]
 fn the_vendor_s_programs_compute_the_same_within_their_rounding() {
     let folder = tempdir().unwrap();

@@ -36,7 +36,8 @@ pub(super) fn check_kept(program: &Program, step: &VectorStep, local: &[u8]) -> 
     for repeat in 0..step.repeats {
         kept = kept.saturating_add((bits_of(step, repeat, local) & step.active(repeat)).count_ones());
     }
-    in_slot(program, step.operands[0].at, 0, kept.saturating_mul(step.op.parts()[0].size))
+    // Where the first goes was looked at before.
+    in_slot(program, step.operands[0].at, 0, (kept.saturating_mul(step.op.parts()[0].size), 1))
 }
 
 /// The bits that say which elements of a repeat are kept, those of active lanes at least.
@@ -79,7 +80,7 @@ pub(super) fn gather(program: &Program, step: &VectorStep, local: &mut [u8]) -> 
         let mut row = Row::ZERO;
         for lane in active(step, repeat) {
             let offset = offset(step, 2, local, repeat as usize * lanes + lane);
-            in_slot(program, table, offset, parts[0].size)?;
+            in_slot(program, table, offset, (parts[0].size, parts[0].size))?;
             let from = (table.address + offset) as usize;
             row.0[lane * size..(lane + 1) * size].copy_from_slice(&local[from..from + size]);
         }
@@ -96,7 +97,7 @@ pub(super) fn gather_blocks(program: &Program, step: &VectorStep, local: &mut [u
         let mut row = Row::ZERO;
         for (block, to) in row.0.chunks_exact_mut(STEP).enumerate() {
             let offset = offset(step, 2, local, repeat as usize * 8 + block);
-            in_slot(program, table, offset, BLOCK)?;
+            in_slot(program, table, offset, (BLOCK, BLOCK))?;
             let from = (table.address + offset) as usize;
             to.copy_from_slice(&local[from..from + STEP]);
         }
@@ -115,7 +116,7 @@ pub(super) fn scatter(program: &Program, step: &VectorStep, local: &mut [u8]) ->
         lanes::load(step, &parts[2], &step.operands[2], repeat, local, &mut row);
         for lane in active(step, repeat) {
             let offset = offset(step, 1, local, repeat as usize * lanes + lane);
-            in_slot(program, table, offset, parts[0].size)?;
+            in_slot(program, table, offset, (parts[0].size, parts[0].size))?;
             let to = (table.address + offset) as usize;
             local[to..to + size].copy_from_slice(&row.0[lane * size..(lane + 1) * size]);
         }
@@ -132,8 +133,8 @@ fn active(step: &VectorStep, repeat: u32) -> impl Iterator<Item = usize> + use<>
     })
 }
 
-/// Whether a piece of a table is in its slot, at a multiple of its size.
-fn in_slot(program: &Program, table: LocalAt, offset: u32, bytes: u32) -> Result<(), FaultKind> {
+/// Whether so many bytes of a table are in its slot, at a multiple of `align`.
+fn in_slot(program: &Program, table: LocalAt, offset: u32, (bytes, align): (u32, u32)) -> Result<(), FaultKind> {
     let LocalAt { buffer, slot, address } = table;
     let range = program.slot(buffer, slot);
     let first = u64::from(address) + u64::from(offset);
@@ -142,7 +143,6 @@ fn in_slot(program: &Program, table: LocalAt, offset: u32, bytes: u32) -> Result
         let relative = |at: u64| at.cast_signed() - i64::from(range.start);
         return Err(FaultKind::OutsideBuffer { buffer, first: relative(first), end: relative(end) });
     }
-    let align = if bytes == 0 { 1 } else { bytes.min(1 << bytes.trailing_zeros()) };
     let address = address + offset;
     if address.is_multiple_of(align) { Ok(()) } else { Err(FaultKind::MisalignedLocal { buffer, address, align }) }
 }

@@ -142,6 +142,19 @@ fn offsets_stay_in_their_buffer() {
     assert_eq!(Run::new(&program, Global::new(&program).unwrap()).finish(), Ok(()));
 }
 
+/// However many elements are kept, a block is all that their place is a multiple of.
+#[test]
+fn what_is_kept_begins_at_any_block() {
+    for (bits, lanes) in [("0xffff", 1), ("0xffffffff", 1), ("0xffffffff", 2)] {
+        let text = format!(
+            "cores 1\nub a: 256\nub m: 32\nub t: 320\ndup.f32 a[0], 1.0\ndup.u32 m[0], 0 lanes 8\n\
+             dup.u32 m[0], {bits} lanes {lanes}\ngather_bits.f32 t[32], a[0], m[0]\n"
+        );
+        let program = program(&text, "Ascend910B1");
+        assert_eq!(Run::new(&program, Global::new(&program).unwrap()).finish(), Ok(()), "{bits} {lanes}");
+    }
+}
+
 /// Only the first of eight blocks has an active lane; the others would lie behind all memory.
 #[test]
 fn blocks_without_an_active_lane_need_not_be_there() {

@@ -70,10 +70,18 @@ impl Substitute<'_> {
         let all = used.clone() + right;
 
         let done = self.whole_blocks(b, &[&start, &pitch], rows, &used, |b, whole| {
-            let burst = burst(rows, whole, &pitch, to_pitch);
+            let load = |b: &mut Builder, to: Local, from: Global, burst: Burst| {
+                let granularity = Granularity::Blocks;
+                b.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: *bypass }));
+            };
+            if far_apart(rows, &pitch) {
+                return each_row(b, rows, [(&start, &pitch), (&to.offset, to_pitch)], |b, [from_row, to_row]| {
+                    let to = Local { offset: to_row, ..to.clone() };
+                    load(b, to, from.tensor.at(from_row), Burst::of(whole.clone()));
+                });
+            }
             let from = Global { offset: start.clone(), ..from.clone() };
-            let granularity = Granularity::Blocks;
-            b.emit(Instruction::Load(Load { to: to.clone(), from, burst, granularity, pad: None, bypass: *bypass }));
+            load(b, to.clone(), from, burst(rows, whole, &pitch, to_pitch));
         });
         // Nothing has come where it is known not to; of the padding in front nothing is right yet.
         let first = b.max("first", done, left.clone());
@@ -139,10 +147,22 @@ impl Substitute<'_> {
         let size = element_size(b, to.tensor);
         let pitch = bytes.clone() + to_gap.clone();
         let done = self.whole_blocks(b, &[&to.offset, &pitch], rows, bytes, |b, whole| {
-            let burst = burst(rows, whole, from_pitch, &pitch);
-            let granularity = Granularity::Blocks;
-            let (to, from) = (to.clone(), from.clone());
-            b.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass: *bypass }));
+            let store = |b: &mut Builder, to: Global, from: Local, burst: Burst| {
+                let granularity = Granularity::Blocks;
+                b.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass: *bypass }));
+            };
+            if far_apart(rows, &pitch) {
+                return each_row(
+                    b,
+                    rows,
+                    [(&from.offset, from_pitch), (&to.offset, &pitch)],
+                    |b, [from_row, to_row]| {
+                        let from = Local { offset: from_row, ..from.clone() };
+                        store(b, to.tensor.at(to_row), from, Burst::of(whole.clone()));
+                    },
+                );
+            }
+            store(b, to.clone(), from.clone(), burst(rows, whole, from_pitch, &pitch));
         });
         b.when(done.clone(), Relation::Lt, bytes.clone(), |b| {
             self.by_scalar(b, Pipe::Mte3, |this, b| {
@@ -215,6 +235,14 @@ fn many(b: &mut Builder, misfit: Expr, (rows, bytes): (&Expr, &Expr), enough: i6
         (_, Some(bytes)) => misfit * bytes,
         _ => b.op("many", IntOp::Mul, misfit, bytes),
     }
+}
+
+/// Most bytes between the rows of a copy of blocks: what its field holds.
+pub(super) const MOST_GAP: i64 = 65_535 * BLOCK;
+
+/// Whether rows are so far apart in global memory that a copy takes one at a time.
+fn far_apart(rows: &Expr, pitch: &Expr) -> bool {
+    rows.as_constant() != Some(1) && pitch.as_constant().is_some_and(|pitch| pitch > MOST_GAP)
 }
 
 /// Rows of whole blocks.

@@ -4,7 +4,7 @@
 //! transposed, the lanes in front and behind are cleared, and what is transposed back begins at the lane that is to be the first.
 
 use super::Substitute;
-use super::copies::padding;
+use super::copies::{MOST_GAP, padding};
 use super::shift::{
     ROWS, Shifting, TURNED, block_behind, block_of, clear, hand_over, of_class, period, quotient, turn,
 };
@@ -172,9 +172,15 @@ fn fetch(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &R
             let at = row.at.clone() + class.clone() * int(pitch);
             let low = block_of(b, &at);
             let bytes = block_behind(b, &(at + row.bytes.clone())) - low.clone();
-            let from_gap = Expr::from(int(period * pitch)) - bytes.clone();
-            let to_gap = Expr::from(int(shape.fetched) * BLOCK) - bytes.clone();
+            let (from_pitch, to_pitch) = (int(period * pitch), int(shape.fetched) * BLOCK);
             let to = class * (int(shape.most / period * shape.fetched) * BLOCK);
+            if from_pitch > MOST_GAP {
+                return b.repeat("row", (0, rows, 1), None, |b, row| {
+                    let from = low.clone() + row.clone() * from_pitch;
+                    copy(b, to.clone() + row * to_pitch, from, Burst::of(bytes.clone()));
+                });
+            }
+            let [from_gap, to_gap] = [from_pitch, to_pitch].map(|pitch| Expr::from(pitch) - bytes.clone());
             copy(b, to, low, Burst { blocks: rows, bytes, from_gap, to_gap });
         });
     });

@@ -46,7 +46,8 @@ impl Plan {
         let taps = common.tile_choice(taps, kh.saturating_mul(kw), |n| self.bytes(Size { taps: of(n), ..size }));
         let more = taps.value.saturating_add(if taps.value < kw { 1 } else { kw });
         let less = taps.value.checked_sub(if size.taps[0] > 1 { kw } else { 1 }).filter(|&less| less > 0);
-        let larger = if taps.bound == Bound::Work { taps.larger } else { Larger { value: more, ..taps.larger } };
+        let needs = if taps.bound == Bound::Work { more } else { taps.larger.needs };
+        let larger = Larger { value: more, needs, ..taps.larger };
         let taps = Choice { alternative: less, larger, ..taps };
         [
             common.block_dim_choice(&self.units(), self.problem.early_success().is_some()),

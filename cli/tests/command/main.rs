@@ -9,6 +9,7 @@ mod fuzz;
 mod fuzz_program;
 mod lowered;
 mod plan;
+mod plan_decisions;
 mod plan_soc;
 mod products;
 mod programs;

@@ -60,11 +60,15 @@ pub(crate) trait Words {
         tensor.dtype = i32::try_from(dtype).map_err(|_| Status::ParamInvalid)?;
         tensor.rank = u32::try_from(self.word(u64::from(tensor.rank))?).map_err(|_| Status::ParamInvalid)?;
         for (i, size) in tensor.shape.iter_mut().chain(&mut tensor.strides).enumerate() {
-            // What lies beyond the rank is nobody's.
-            if i % crate::types::UBTILE_MAX_RANK >= tensor.rank as usize {
+            // What lies beyond the rank is nobody's: 0, so that a plan has one way to be stored.
+            let beyond = i % crate::types::UBTILE_MAX_RANK >= tensor.rank as usize;
+            if beyond {
                 *size = 0;
             }
             self.size(size)?;
+            if beyond && *size != 0 {
+                return Err(Status::ParamInvalid);
+            }
         }
         Ok(())
     }

@@ -63,30 +63,34 @@ fn json(path: &Path) -> Result<Value, Error> {
 /// The column of how long a task took.
 const DURATION: &str = "Task Duration(us)";
 
-/// A table of the vendor's profiler: its columns by name.
+/// The numbers of a table of the vendor's profiler, by the name of their column.
 type Columns = BTreeMap<String, Vec<f64>>;
 
 /// A folder of the vendor's profiler, as it writes on a device.
 fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
     let mut numbers = BTreeMap::new();
-    let basic = table(folder, "OpBasicInfo")?.ok_or_else(|| Error::file(folder, "has no OpBasicInfo.csv"))?;
+    let (basic, tasks) = table(folder, "OpBasicInfo")?.ok_or_else(|| Error::file(folder, "has no OpBasicInfo.csv"))?;
     let first = |columns: &Columns, name: &str| columns.get(name)?.first().copied();
-    let tasks = basic.get(DURATION).map_or(0, Vec::len);
     if tasks > 1 {
         return Err(Error::file(folder, format!("has {tasks} tasks: a folder of one is compared")));
     }
     numbers.extend(first(&basic, DURATION).map(|time| (TASK, time)));
-    if let Some(pipes) = table(folder, "PipeUtilization")? {
+    if let Some((pipes, _)) = table(folder, "PipeUtilization")? {
         // On the inference series the cores' columns have another prefix.
         let column = |name: &str| ["aiv_", "aic_"].iter().find_map(|prefix| pipes.get(&format!("{prefix}{name}")));
-        let mean = |name: &str| column(name).map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64);
-        match pipes.get("aiv_total_cycles") {
-            Some(all) => {
-                let slowest = all.iter().copied().fold(0.0, f64::max);
-                numbers.extend([("cycles", slowest), ("cores_used", all.len() as f64)]);
-            }
-            // There a row has the means of all cores, and not how long the slowest one took.
-            None => numbers.extend(first(&basic, "Block Dim").map(|cores| ("cores_used", cores))),
+        // A core's share of its own cycles, so that of all cores together is a mean by these.
+        let cycles = pipes.get("aiv_total_cycles");
+        let mean = |name: &str| {
+            let shares = column(name)?;
+            let weights = cycles.filter(|cycles| cycles.len() == shares.len() && cycles.iter().sum::<f64>() > 0.0);
+            let weight = |core: usize| weights.map_or(1.0, |cycles| cycles[core]);
+            let sum: f64 = shares.iter().enumerate().map(|(core, share)| share * weight(core)).sum();
+            Some(sum / (0..shares.len()).map(weight).sum::<f64>())
+        };
+        // Where a row has the means of all cores, nothing says how long the slowest one took, or how many did anything.
+        if let Some(all) = cycles {
+            let slowest = all.iter().copied().fold(0.0, f64::max);
+            numbers.extend([("cycles", slowest), ("cores_used", all.len() as f64)]);
         }
         for (name, from) in [
             ("vector ratio", "vec_ratio"),
@@ -97,7 +101,7 @@ fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
             numbers.extend(mean(from).map(|ratio| (name, ratio)));
         }
     }
-    if let Some(memory) = table(folder, "Memory")? {
+    if let Some((memory, _)) = table(folder, "Memory")? {
         for (name, from) in [(READ, "GM_to_UB_datas(KB)"), (WRITTEN, "UB_to_GM_datas(KB)")] {
             numbers.extend(memory.get(from).map(|all| (name, all.iter().sum::<f64>() * 1024.0)));
         }
@@ -105,8 +109,9 @@ fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
     Ok(numbers)
 }
 
-/// A table of a folder, which may have something behind its name; `None` where there is none. What is no number is left out.
-fn table(folder: &Path, name: &str) -> Result<Option<Columns>, Error> {
+/// A table of a folder, which may have something behind its name, and how many rows it has; `None` where there is none. What is no
+/// number is left out.
+fn table(folder: &Path, name: &str) -> Result<Option<(Columns, usize)>, Error> {
     let entries = fs::read_dir(folder).map_err(|e| Error::file(folder, e))?;
     let is_it = |path: &PathBuf| {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -120,18 +125,19 @@ fn table(folder: &Path, name: &str) -> Result<Option<Columns>, Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(file);
     let header = reader.headers().map_err(|e| Error::file(path, e))?.clone();
-    let mut columns = Columns::new();
+    let (mut columns, mut rows) = (Columns::new(), 0);
     for record in reader.records() {
         let record = record.map_err(|e| Error::file(path, e))?;
         if record.len() < header.len() {
             let line = record.position().map_or(0, csv::Position::line);
             return Err(Error::file(path, format!("line {line} has {} of {} fields", record.len(), header.len())));
         }
+        rows += 1;
         for (name, field) in header.iter().zip(&record) {
             if let Some(number) = field.parse().ok().filter(|number: &f64| number.is_finite()) {
                 columns.entry(name.into()).or_default().push(number);
             }
         }
     }
-    Ok(Some(columns))
+    Ok(Some((columns, rows)))
 }

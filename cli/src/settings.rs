@@ -22,7 +22,10 @@ pub(crate) fn machine(args: &PlaceArgs) -> Result<(PlaceArgs, Start), Error> {
     let mut machine = Settings::default();
     let mut args = args.clone();
     for Named { name, value } in std::mem::take(&mut args.set) {
-        if name == "start" || !keys(&name, "").is_empty() {
+        if name == "ub" {
+            // Of a plan that is what the framework keeps a part of, not a number of the product's file.
+            args.set.push(Named { name: "ub_bytes".into(), value });
+        } else if name == "start" || !keys(&name, "").is_empty() {
             machine.add(&name, &value, "")?;
         } else {
             args.set.push(Named { name, value });

@@ -45,6 +45,7 @@ impl std::error::Error for TextError {}
 /// Where the parts of a source stand in its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Positions {
+    cores: Option<Position>,
     tensors: Vec<Position>,
     buffers: Vec<Position>,
     registers: Vec<Position>,
@@ -61,6 +62,7 @@ impl Positions {
     fn of(&self, at: At) -> Position {
         let found = match at {
             At::Program => None,
+            At::Cores => self.cores,
             At::Tensor(i) => self.tensors.get(i).copied(),
             At::Buffer(i) => self.buffers.get(i).copied(),
             At::Register(i) => self.registers.get(i).copied(),

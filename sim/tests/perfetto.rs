@@ -192,7 +192,8 @@ fn of_perfetto(bytes: &[u8]) -> Read {
     let mut read = Read::default();
     let mut tracks: BTreeMap<u64, String> = BTreeMap::new();
     let mut sequences: HashMap<u32, Sequence> = HashMap::new();
-    let mut flows: HashMap<u64, usize> = HashMap::new();
+    // When each begins, and its ends.
+    let mut flows: HashMap<u64, (u64, usize)> = HashMap::new();
     for packet in File::decode(bytes).unwrap().packet {
         if let Some(track) = packet.track_descriptor {
             let name = match (&track.process, tracks.get(&track.parent_uuid)) {
@@ -239,23 +240,26 @@ fn of_perfetto(bytes: &[u8]) -> Read {
                 let place = &sequence.places[&event.source_location_iid];
                 let (track, name, place, text) = (tracks[&track].clone(), name.clone(), place.clone(), text.clone());
                 sequence.open.push((track, name, sequence.now, 0, place, text));
-                event.flow_ids.iter().for_each(|id| assert!(flows.insert(*id, 0).is_none()));
-                for id in event.terminating_flow_ids {
-                    *flows.entry(id).or_insert(0) += 1;
-                }
+                event.flow_ids.iter().for_each(|id| assert!(flows.insert(*id, (sequence.now, 0)).is_none()));
+                assert!(event.terminating_flow_ids.is_empty());
             }
             2 => {
                 let mut slice = sequence.open.pop().unwrap();
                 slice.3 = sequence.now;
                 read.slices.push(slice);
+                for id in event.terminating_flow_ids {
+                    let (begun, ends) = flows.get_mut(&id).expect("a flow that has begun");
+                    assert!(*begun <= sequence.now, "{id}");
+                    *ends += 1;
+                }
             }
             4 => read.counters.push((tracks[&track].clone(), sequence.now, event.counter_value)),
             other => panic!("{other}"),
         }
     }
     assert!(sequences.values().all(|sequence| sequence.open.is_empty()));
-    read.flows = flows.values().filter(|ends| **ends == 1).count();
-    assert!(flows.values().all(|ends| *ends <= 1));
+    read.flows = flows.values().filter(|(_, ends)| *ends == 1).count();
+    assert!(flows.values().all(|(_, ends)| *ends <= 1));
     read
 }
 

@@ -1,6 +1,7 @@
 //! The sanitizer finds what is wrong, and nothing one byte or one step before.
 
 use ubtile_sim::clock::{Options, simulate};
+use ubtile_sim::exec::Global;
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::{Finding, Kind, sanitize};
@@ -286,4 +287,32 @@ fn findings_say_where() {
 fn bits_are_read_as_far_as_lanes_are_active() {
     let head = "cores 1\nub a: 256\nub m: 32\nub d: 256\ndup.f32 a[0], 1.0\nbarrier v\ncmps.ge.f32 m[0], a[0], 0.0 count 10\nbarrier v\n";
     boundary(|n| format!("{head}gather_bits.f32 d[0], a[0], m[0] count {n}\n"), 17, Kind::Uninitialised);
+}
+
+/// Lanes that are off have no offset.
+#[test]
+fn offsets_are_read_where_lanes_are_active() {
+    let head = "cores 1\nub a: 256\nub c: 512\nub d: 512\ndup.f32 a[0], 1.0 count 64\n\
+        dup.i32 c[0], 0 repeat 2 lanes 5\nbarrier v\n";
+    boundary(|n| format!("{head}gather.f32 d[0], a[0], c[0] repeat 2 lanes {n}\n"), 6, Kind::Uninitialised);
+    assert_eq!(kinds(&format!("{head}gather.f32 d[0], a[0], c[0] repeat 2 mask 0x15\n")), []);
+    assert_eq!(kinds(&format!("{head}gather.f32 d[0], a[0], c[0] repeat 2 mask 0x31\n")), [Kind::Uninitialised]);
+    // The second repeat begins where its lanes have room, not behind those of the first.
+    let moved = head.replace("c[0], 0 repeat 2", "c[0](1, 7), 0 repeat 2");
+    assert_eq!(kinds(&format!("{moved}gather.f32 d[0], a[0], c[0] repeat 2 lanes 5\n")), [Kind::Uninitialised]);
+}
+
+/// What fails with these data is one finding, also where its results are read.
+#[test]
+fn what_fails_has_written() {
+    let head = "cores 1\nub a: 64\nub m: 32\nub d: 256\ndup.f32 d[0], 1.0 count 64\nbarrier v\n\
+        cmps.ge.f32 m[0], d[0], 0.0 count 64\nbarrier v\n";
+    let reads = "barrier v\nadds.f32 d[0], a[0], 1.0 count 8\n";
+    let found = |text: &str| {
+        let program = program(text);
+        let global = Global::new(&program).unwrap();
+        sanitize(&program, Some(global)).unwrap().iter().map(|finding| finding.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&format!("{head}gather_bits.f32 a[0], d[0], m[0] count 64\n{reads}")), [Kind::Bounds]);
+    assert_eq!(found(&format!("{head}{reads}")), [Kind::Uninitialised]);
 }

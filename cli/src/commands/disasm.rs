@@ -2,13 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use ubtile_sim::text;
+use ubtile_sim::text::print;
 
 use crate::args::{Attributes, DisasmArgs, LoweredArgs};
 use crate::error::Error;
 use crate::lowered::Lowered;
 use crate::output::{self, Format, Report};
 use crate::program::Loaded;
+use crate::settings::warn_of_costs;
 
 /// A program's text.
 #[derive(Serialize, JsonSchema)]
@@ -21,19 +22,21 @@ pub(super) struct Disasm {
 
 /// Reads, checks, prints.
 pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
-    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
+    let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
+    warn_of_costs(&args.program.set, &text);
     let soc = soc.name().into();
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
-    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+    output::print(format, &Disasm { soc, cores, local_bytes, text: print(program.source()) })
 }
 
 /// Plans, lowers, prints.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
+    warn_of_costs(&args.place.set, "");
     let lowered = Lowered::new(attributes, args)?;
     let (program, soc) = (lowered.program()?, &lowered.soc);
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
     let soc = soc.name().into();
-    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+    output::print(format, &Disasm { soc, cores, local_bytes, text: print(program.source()) })
 }
 
 impl Report for Disasm {

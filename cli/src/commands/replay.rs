@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::fuzzing::{AnyRepro, Finding, Repro, Subject, Verdict, Worker, quietly};
 use crate::invocation;
 use crate::output::{self, Format, Report, TensorReport};
+use crate::soc::soc;
 
 pub(super) use program::ReplayProgram;
 
@@ -49,6 +50,8 @@ pub(crate) fn run(args: &ReplayArgs, format: Format) -> Result<(), Error> {
 /// Runs the case of an operator.
 fn run_operator(repro: Repro, args: &ReplayArgs, format: Format) -> Result<(), Error> {
     let case = repro.case().map_err(|problem| Error::file(&args.file, problem))?;
+    // Also where nothing is simulated: the command that would do it is printed.
+    args.soc.as_deref().map(soc).transpose()?;
     let kernel = args.kernel.as_deref().or(repro.kernel.as_deref());
     let mut subject = match kernel {
         Some(library) => Subject::Library(Worker::new(library).map_err(|e| match args.kernel {

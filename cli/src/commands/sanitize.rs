@@ -15,6 +15,7 @@ use crate::lowered::Lowered;
 use crate::output::{self, Format, Report, count};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
+use crate::settings::warn_of_costs;
 
 /// What is wrong with a program.
 #[derive(Serialize, JsonSchema)]
@@ -31,7 +32,8 @@ pub(super) struct Sanitize {
 
 /// Looks at the program of a file.
 pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
-    let Loaded { program, soc, .. } = Loaded::new(&args.program)?;
+    let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
+    warn_of_costs(&args.program.set, &text);
     let name = args.program.path().display().to_string();
     look((name, &program, soc.name().into()), args.input.as_deref(), format, |input, global| {
         program::fill(input, &program, global)
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
 
 /// Plans and lowers an operator, and looks at its program.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
+    warn_of_costs(&args.place.set, "");
     let lowered = Lowered::new(attributes, args)?;
     let program = (attributes.operator().name().into(), lowered.program()?, lowered.soc.name().into());
     look(program, args.inputs.input.as_deref(), format, |input, global| lowered.fill(input, global))

@@ -42,18 +42,22 @@ pub(super) fn read_header(mut reader: impl Read) -> Result<(usize, TensorDesc), 
     };
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(cut)?;
-    let [magic @ .., major, _minor] = &start;
+    let [magic @ .., major, minor] = &start;
     if magic != MAGIC {
         return Err("is not a numpy array".into());
     }
-    let (fixed, text_len) = if *major == 1 {
-        let mut len = [0; 2];
-        reader.read_exact(&mut len).map_err(cut)?;
-        (10, usize::from(u16::from_le_bytes(len)))
-    } else {
-        let mut len = [0; 4];
-        reader.read_exact(&mut len).map_err(cut)?;
-        (12, u32::from_le_bytes(len) as usize)
+    let (fixed, text_len) = match [major, minor] {
+        [1, 0] => {
+            let mut len = [0; 2];
+            reader.read_exact(&mut len).map_err(cut)?;
+            (10, usize::from(u16::from_le_bytes(len)))
+        }
+        [2 | 3, 0] => {
+            let mut len = [0; 4];
+            reader.read_exact(&mut len).map_err(cut)?;
+            (12, u32::from_le_bytes(len) as usize)
+        }
+        _ => return Err(format!("has version {major}.{minor} of numpy's format: 1.0 to 3.0 are read")),
     };
     if text_len > MAX_TEXT {
         return Err(format!("has a numpy header of {text_len} bytes: at most {MAX_TEXT} are read"));
@@ -66,26 +70,55 @@ pub(super) fn read_header(mut reader: impl Read) -> Result<(usize, TensorDesc), 
 
 /// Understands `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
 fn parse(text: &str) -> Result<TensorDesc, String> {
-    let value = |key: &str| {
-        let (_, rest) = text.split_once(&format!("'{key}'"))?;
-        rest.trim_start().strip_prefix(':').map(str::trim_start)
-    };
-    let missing = |key: &str| format!("has a numpy header without a valid {key}");
-
-    let descr = value("descr").ok_or_else(|| missing("descr"))?;
-    let dtype = match descr.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) {
-        Some((name, _)) => dtype(name)?,
-        None => return Err("holds records, not numbers of one dtype".into()),
-    };
-    let shape = value("shape").and_then(|v| v.strip_prefix('(')?.split_once(')')).ok_or_else(|| missing("shape"))?.0;
-    let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
-    let sizes: Result<Vec<usize>, _> = sizes.map(str::parse).collect();
-    let sizes = sizes.map_err(|_| format!("has the shape ({shape}): sizes must be whole numbers that fit 64 bits"))?;
-    let fortran = value("fortran_order").ok_or_else(|| missing("fortran_order"))?;
-    if !fortran.starts_with("False") {
-        return Err("is in Fortran order: store numpy.ascontiguousarray of it".into());
+    let invalid = || "has a numpy header that is no dictionary".to_owned();
+    let mut rest = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(invalid)?.trim();
+    let (mut descr, mut order, mut shape) = (None, None, None);
+    while !rest.is_empty() {
+        let (key, behind) = rest.strip_prefix('\'').and_then(|rest| rest.split_once('\'')).ok_or_else(invalid)?;
+        let value = behind.trim_start().strip_prefix(':').ok_or_else(invalid)?.trim_start();
+        let (place, found) = match key {
+            "descr" if value.starts_with('[') => return Err("holds records, not numbers of one dtype".into()),
+            "descr" => (&mut descr, value.strip_prefix('\'').and_then(|value| value.split_once('\''))),
+            "fortran_order" => {
+                (&mut order, value.find([',', ' ']).or(Some(value.len())).map(|end| value.split_at(end)))
+            }
+            "shape" => (&mut shape, value.strip_prefix('(').and_then(|value| value.split_once(')'))),
+            _ => return Err(format!("has a numpy header with the key {key:?}")),
+        };
+        let (value, behind) = found.ok_or_else(|| format!("has a numpy header without a valid {key}"))?;
+        if place.replace(value).is_some() {
+            return Err(format!("has a numpy header with two of {key}"));
+        }
+        let behind = behind.trim_start();
+        rest = match behind.strip_prefix(',') {
+            Some(next) => next.trim_start(),
+            None if behind.is_empty() => behind,
+            None => return Err(invalid()),
+        };
     }
-    TensorDesc::contiguous(dtype, &sizes).map_err(|e| format!("cannot be used: {e}"))
+    let missing = |key: &str| format!("has a numpy header without {key}");
+    let dtype = dtype(descr.ok_or_else(|| missing("descr"))?)?;
+    let shape = shape.ok_or_else(|| missing("shape"))?;
+    let sizes = sizes(shape)
+        .ok_or_else(|| format!("has the shape ({shape}): a tuple of whole numbers that fit 64 bits is expected"))?;
+    match order.ok_or_else(|| missing("fortran_order"))? {
+        "False" => TensorDesc::contiguous(dtype, &sizes).map_err(|e| format!("cannot be used: {e}")),
+        "True" => Err("is in Fortran order: store numpy.ascontiguousarray of it".into()),
+        other => Err(format!("has the fortran_order {other:?}: False is expected")),
+    }
+}
+
+/// The numbers of a tuple, of which one alone has a comma behind it.
+fn sizes(tuple: &str) -> Option<Vec<usize>> {
+    let tuple = tuple.trim();
+    if tuple.is_empty() {
+        return Some(Vec::new());
+    }
+    let (first, behind) = tuple.split_once(',')?;
+    let behind = behind.strip_suffix(',').unwrap_or(behind).trim();
+    let others = behind.split(',').filter(|_| !behind.is_empty());
+    let digits = |size: &str| size.bytes().all(|byte| byte.is_ascii_digit()).then(|| size.parse().ok()).flatten();
+    std::iter::once(first).chain(others).map(|size| digits(size.trim())).collect()
 }
 
 fn dtype(name: &str) -> Result<Dtype, String> {
@@ -147,10 +180,32 @@ mod tests {
         assert!(refusal(&plain.replace("(3,)", "(-3,)")).starts_with("has the shape (-3,)"));
         assert!(refusal(&plain.replace("(3,)", "(99999999999999999999,)")).starts_with("has the shape"));
         assert!(refusal(&plain.replace("(3,)", "(1,1,1,1,1,1,1,1,1)")).contains("9 dimensions"));
-        for key in ["descr", "fortran_order", "shape"] {
-            assert!(refusal(&plain.replace(key, "other")).contains(&format!("without a valid {key}")));
+        for (key, entry) in
+            [("descr", "'descr': '<f4',"), ("fortran_order", "'fortran_order': False,"), ("shape", "'shape': (3,),")]
+        {
+            assert_eq!(refusal(&plain.replace(entry, "")), format!("has a numpy header without {key}"));
+            let twice = plain.replace(entry, &format!("{entry} {entry}"));
+            assert_eq!(refusal(&twice), format!("has a numpy header with two of {key}"));
+            assert_eq!(refusal(&plain.replace(key, "other")), "has a numpy header with the key \"other\"");
         }
+        for (broken, what) in [
+            (plain.replace('}', ""), "no dictionary"),
+            (plain.replace("(3,), }", "(3,) 'other': 1}"), "no dictionary"),
+            (plain.replace("(3,)", "3"), "without a valid shape"),
+            (plain.replace("(3,)", "(3)"), "has the shape (3)"),
+            (plain.replace("(3,)", "(+3,)"), "has the shape (+3,)"),
+            (plain.replace("(3,)", "(3,,4)"), "has the shape (3,,4)"),
+            (plain.replace("(3,)", "(,)"), "has the shape (,)"),
+            (plain.replace("False", "FalseButNot"), "has the fortran_order \"FalseButNot\""),
+        ] {
+            assert!(refusal(&broken).contains(what), "{broken}: {}", refusal(&broken));
+        }
+        let tight = "{'shape':(3,4),'fortran_order':False,'descr':'<f4'}";
+        assert_eq!(parse(tight), Ok(TensorDesc::contiguous(Dtype::F32, &[3, 4]).unwrap()));
+        assert_eq!(parse(&plain.replace("(3,)", "()")), Ok(TensorDesc::contiguous(Dtype::F32, &[]).unwrap()));
         let long = [MAGIC.as_slice(), &[2, 0], &u32::MAX.to_le_bytes()].concat();
         assert!(read_header(long.as_slice()).unwrap_err().contains("4294967295 bytes"));
+        let new = [MAGIC.as_slice(), &[4, 0], &[0; 4]].concat();
+        assert!(read_header(new.as_slice()).unwrap_err().starts_with("has version 4.0"));
     }
 }

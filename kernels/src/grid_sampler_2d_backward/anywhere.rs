@@ -1,5 +1,5 @@
 //! Whether points lie anywhere in an image. In a large one each then waits for lines of its own, from the image and from its gradient, of
-//! which the cache next to the core holds one, but not both: to go through the points twice takes less long. And a pixel's channels
+//! which a cache holds one, but not both: to go through the points twice takes less long. And a pixel's channels
 //! had better be one piece.
 
 use super::cells::CHUNK;
@@ -7,8 +7,6 @@ use super::sources::Sources;
 use super::stored::Stored;
 use crate::simd::Real;
 
-/// Bytes of planes of the image, and as many of its gradient, that such a cache holds.
-const NEAR: usize = 1 << 20;
 /// Runs of points that are looked at.
 const RUNS: usize = 8;
 /// Points of an image that take much longer than to look at those.
@@ -18,7 +16,8 @@ const FAR: [usize; 2] = [16, 4];
 
 /// Whether so many planes of an image are large, and most of its points are [far apart](are_far_apart).
 pub(super) fn lie_anywhere<T: Stored>(sources: &Sources<'_, T>, n: usize, planes: usize) -> bool {
-    sources.plan.pixels().saturating_mul(planes) > NEAR / size_of::<T::Acc>() && are_far_apart(sources, n)
+    let most = sources.level.habits().goes_once / size_of::<T::Acc>();
+    sources.plan.pixels().saturating_mul(planes) > most && are_far_apart(sources, n)
 }
 
 /// Whether an image has many points, most of which lie near the one before.

@@ -184,11 +184,25 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
             let start = base.start + u64::from(repeats - 1) * pitch;
             touch(Touch { start, bytes: bytes_of_bits(vector.last), rows: 1, ..base });
         }
-        // More than 4 GiB are outside as well.
         Layout::Packed { bytes } => {
             let lanes = vector.op.lanes();
-            let last = (bytes * (128 - vector.last.leading_zeros()).min(lanes)).div_ceil(lanes);
-            touch(Touch { bytes: bytes.saturating_mul(repeats - 1).saturating_add(last), rows: 1, ..base });
+            let full = if vector.mask == whole { repeats - u32::from(vector.last != whole) } else { 0 };
+            // More than 4 GiB are outside as well.
+            touch(Touch { bytes: bytes.saturating_mul(full), rows: 1, ..base });
+            for repeat in full..repeats {
+                let start = base.start + u64::from(repeat) * u64::from(bytes);
+                let mut lanes_touched = |first: u32, count: u32| {
+                    let begin = first * bytes / lanes / part.size * part.size;
+                    let end = ((first + count).min(lanes) * bytes).div_ceil(lanes).next_multiple_of(part.size);
+                    touch(Touch { start: start + u64::from(begin), bytes: end - begin, rows: 1, ..base });
+                };
+                let active = vector.active(repeat);
+                match part.access {
+                    Access::Read => lane_runs(active, 128, lanes_touched),
+                    // Bits of lanes that are off become 0.
+                    _ => lanes_touched(0, 128 - active.leading_zeros()),
+                }
+            }
         }
         Layout::Kept => match vector.op {
             VectorOp::GatherMask(_, pattern) => {

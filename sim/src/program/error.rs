@@ -12,6 +12,8 @@ use super::source::NodeId;
 pub enum At {
     /// The program as a whole.
     Program,
+    /// How many cores it has.
+    Cores,
     /// A tensor, by its position.
     Tensor(usize),
     /// A buffer, by its position.
@@ -137,7 +139,7 @@ impl fmt::Display for Problem {
 impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
-            At::Program => self.problem.fmt(f),
+            At::Program | At::Cores => self.problem.fmt(f),
             At::Tensor(i) => write!(f, "tensor {i}: {}", self.problem),
             At::Buffer(i) => write!(f, "buffer {i}: {}", self.problem),
             At::Register(i) => write!(f, "register {i}: {}", self.problem),

@@ -113,7 +113,8 @@ impl Folder {
         serde_json::to_value(document).map_err(|e| NotWritten::new(&self.path.join(name), e))
     }
 
-    /// Gives it its name. In a folder that is there already, its files and folders replace those of the same name, each at once.
+    /// Gives it its name. In a folder that is there already, its files replace those of the same name, each at once, and
+    /// so do its folders, but for a moment without one where that is not empty.
     ///
     /// # Errors
     /// A folder has the name of a file, or a file that of a folder, and nothing is replaced; or something could not be renamed.
@@ -154,19 +155,26 @@ fn in_the_way((from, to): (PathBuf, PathBuf)) -> Option<NotWritten> {
 
 /// Gives a file or a folder its name, in place of what has it.
 fn replace(from: &Path, to: &Path) -> io::Result<()> {
-    let mut tries = 0;
+    let (mut tries, mut old) = (0, None);
     loop {
         match fs::rename(from, to) {
             // A folder that is not empty cannot be replaced; the old one goes with what is staged. Others may do the same now.
             Err(_) if to.is_dir() && tries < 16 => {
                 let mut aside = from.as_os_str().to_owned();
                 aside.push(format!(".old{tries}"));
-                match fs::rename(to, aside) {
-                    Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                    _ => tries += 1,
+                match fs::rename(to, &aside) {
+                    Ok(()) => old = Some(aside),
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                    Err(e) => return Err(e),
                 }
+                tries += 1;
             }
-            done => return done,
+            Err(e) => {
+                // The old one goes back, if nobody else has made one.
+                let _ = old.map(|old| fs::rename(old, to));
+                return Err(e);
+            }
+            Ok(()) => return Ok(()),
         }
     }
 }

@@ -211,7 +211,6 @@ impl<W: Write> Perfetto<W> {
                     annotation.number(17, node_id);
                 });
                 begins.into_iter().for_each(|flow| to.fixed(47, flow));
-                ends.into_iter().for_each(|flow| to.fixed(48, flow));
             });
             if new_name || new_node {
                 packet.message(INTERNED, |to| {
@@ -235,7 +234,13 @@ impl<W: Write> Perfetto<W> {
                 });
             }
         });
-        self.event(lane, end, |packet| packet.message(TRACK_EVENT, |to| to.number(9, END)));
+        self.event(lane, end, |packet| {
+            packet.message(TRACK_EVENT, |to| {
+                to.number(9, END);
+                // Not where the wait begins: that may be before the flag is set, and who reads in the order of time would not know it yet.
+                ends.into_iter().for_each(|flow| to.fixed(48, flow));
+            });
+        });
         if let Some((which, bytes)) = counted {
             self.event(lane, end, |packet| {
                 packet.message(TRACK_EVENT, |to| {

@@ -103,7 +103,7 @@ impl Recorder {
         if self.nodes.len() <= id {
             self.nodes.resize(id + 1, Node::default());
         }
-        let waits = matches!(event.step.action, Action::WaitFlag(_));
+        let waits = matches!(event.step.action, Action::WaitFlag(_) | Action::Barrier(_) | Action::SyncAll(_));
         let node = &mut self.nodes[id];
         node.calls += 1;
         node.conflicts += event.conflicts;

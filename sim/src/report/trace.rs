@@ -59,8 +59,8 @@ struct Shown {
     name: String,
     /// Bytes that came, and that went.
     moved: [u64; 2],
-    /// When flags were set that nobody has waited for; `None` where that is not shown.
-    set: Pairs<Option<Us>>,
+    /// The flows of flags that were set and nobody has waited for; `None` where that is not shown.
+    set: Pairs<Option<u64>>,
 }
 
 /// Microseconds from picoseconds, with all digits: a float would lose some in long runs.
@@ -129,12 +129,14 @@ impl<W: Write> Trace<W> {
         let [start, end] = [event.start, event.end].map(|ticks| picoseconds(ticks, self.mhz));
         let inside = self.window.shows(event.start, event.end, self.mhz);
         // Flags are followed outside of the window too, or those inside would find the wrong partner.
-        let pair = match event.step.action {
+        let flow = match event.step.action {
             Action::SetFlag(flag) => {
-                shown.set.set(flag, inside.then_some(Us(end)));
-                None
+                let flow = inside.then_some(self.flows);
+                self.flows += 1;
+                shown.set.set(flag, flow);
+                flow
             }
-            Action::WaitFlag(flag) => shown.set.wait(flag).flatten().map(|at| (Lanes::pipe(flag.from), at)),
+            Action::WaitFlag(flag) => shown.set.wait(flag).flatten(),
             _ => None,
         };
         if let Action::Transfer(transfer) = &event.step.action {
@@ -147,19 +149,21 @@ impl<W: Write> Trace<W> {
         let (ts, end_ts, dur) = (Us(start), Us(end), Us(end - start));
         let (name, args) = self.nodes.get(event.step.node.0 as usize).cloned().unwrap_or_default();
         let lane = format_args!(r#""pid":{pid},"tid":"{tid}""#);
-        if let Action::SetFlag(_) | Action::WaitFlag(_) = event.step.action {
-            let name = if matches!(event.step.action, Action::SetFlag(_)) { "SET_FLAG" } else { "WAIT_FLAG" };
-            self.put(format_args!(r#"{{"ph":"B","name":"{name}",{lane},"ts":{ts},"args":{args}}}"#));
-            self.put(format_args!(r#"{{"ph":"E","name":"{name}",{lane},"ts":{end_ts}}}"#));
-        } else {
-            self.put(format_args!(r#"{{"ph":"X","name":{name},{lane},"ts":{ts},"dur":{dur},"args":{args}}}"#));
-        }
-        if let Some((from, at)) = pair {
-            let id = self.flows;
-            self.flows += 1;
-            let flow = format_args!(r#""cat":"flag","name":"flag","id":{id},"pid":{pid}"#);
-            self.put(format_args!(r#"{{"ph":"s",{flow},"tid":"{from}","ts":{at}}}"#));
-            self.put(format_args!(r#"{{"ph":"f","bp":"e",{flow},"tid":"{tid}","ts":{end_ts}}}"#));
+        // The arrow from a flag's setting to its wait hangs on the slices that are open where its ends stand in the file.
+        let flag = match event.step.action {
+            Action::SetFlag(_) => Some(("SET_FLAG", r#""ph":"s""#)),
+            Action::WaitFlag(_) => Some(("WAIT_FLAG", r#""ph":"f","bp":"e""#)),
+            _ => None,
+        };
+        match flag {
+            Some((name, end)) => {
+                self.put(format_args!(r#"{{"ph":"B","name":"{name}",{lane},"ts":{ts},"args":{args}}}"#));
+                if let Some(id) = flow {
+                    self.put(format_args!(r#"{{{end},"cat":"flag","name":"flag","id":{id},{lane},"ts":{end_ts}}}"#));
+                }
+                self.put(format_args!(r#"{{"ph":"E","name":"{name}",{lane},"ts":{end_ts}}}"#));
+            }
+            None => self.put(format_args!(r#"{{"ph":"X","name":{name},{lane},"ts":{ts},"dur":{dur},"args":{args}}}"#)),
         }
         if let Action::Transfer(transfer) = &event.step.action {
             let (name, bytes) = if transfer.load { ("GM_TO_UB", moved[0]) } else { ("UB_TO_GM", moved[1]) };

@@ -191,10 +191,8 @@ impl<'p> Watch<'p> {
                     _ if !touch.by_data => memory::touch(local, tensors, &now, &touch),
                     _ if *with_data => memory::touch_pieces(local, &now, touch.access, pieces),
                     // It may be any of them, of which some may not be written; but not all.
-                    Space::Local(buffer, slot) => {
-                        let start = u32::try_from(touch.start).unwrap_or(u32::MAX);
-                        let bytes = program.slot(buffer, slot).end.saturating_sub(start);
-                        let anywhere = Touch { bytes, rows: 1, pitch: bytes.into(), ..touch };
+                    Space::Local(..) => {
+                        let anywhere = anywhere(program, touch);
                         let trouble = memory::touch(local, tensors, &now, &anywhere);
                         let all = |_: &u64| local.is_unwritten(anywhere.start..anywhere.end());
                         Trouble { unwritten: trouble.unwritten.filter(all), ..trouble }
@@ -227,7 +225,7 @@ impl<'p> Watch<'p> {
         self.findings.add(kind, &site, blame, || fault.kind.describe(program));
         let local = &mut self.cores[fault.core as usize].local;
         if let Some(step) = step {
-            step.action.touches(|touch| memory::forgive(local, &mut self.tensors, &touch));
+            step.action.touches(|touch| memory::forgive(local, &mut self.tensors, &anywhere(program, touch)));
         }
         Ok(())
     }
@@ -325,6 +323,17 @@ impl<'p> Watch<'p> {
 
 fn name(FlagAt { from, to, id }: FlagAt) -> String {
     format!("{} {} {id}", from.name(), to.name())
+}
+
+/// A touch that goes as far as data may take it.
+fn anywhere(program: &Program, touch: Touch) -> Touch {
+    let Space::Local(buffer, slot) = touch.space else { return touch };
+    if !touch.by_data {
+        return touch;
+    }
+    let start = u32::try_from(touch.start).unwrap_or(u32::MAX);
+    let bytes = program.slot(buffer, slot).end.saturating_sub(start);
+    Touch { bytes, rows: 1, pitch: bytes.into(), ..touch }
 }
 
 /// Whether a tensor that a step writes is there to be written.

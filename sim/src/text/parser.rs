@@ -62,7 +62,10 @@ impl Parser {
             }
             let declaration = if body.is_empty() { self.word().unwrap_or_default() } else { String::new() };
             match declaration.as_str() {
-                "cores" if cores.is_none() => cores = Some(self.after()?.number("cores")?),
+                "cores" if cores.is_none() => {
+                    self.positions.cores = Some(position);
+                    cores = Some(self.after()?.number("cores")?);
+                }
                 "const" => self.after()?.constant()?,
                 "tensor" => self.after()?.tensor(position)?,
                 "ub" => self.after()?.buffer(position)?,

@@ -86,6 +86,8 @@ fn errors_say_where_and_what_was_expected() {
         assert_eq!(in_code(line), expected, "{line}");
     }
     assert_eq!(error(""), "line 1, column 1: expected a line `cores N` before the code");
+    assert_eq!(error("# many\n\n  cores 0\n"), "line 3, column 3: cores is 0, expected 1 to 65535");
+    assert_eq!(error("# many\ncores 10000\n").split_once(" is ").unwrap().0, "line 2, column 1: cores 10000");
 }
 
 #[test]

@@ -86,7 +86,13 @@ pub(super) fn run(file: &Path, args: &FuzzArgs, format: Format) -> Result<(), Er
         failure: None,
         repro: None,
     };
-    let Some((case, finding)) = found else { return output::print(format, &report) };
+    let Some((case, finding)) = found else {
+        // Nothing was run: that is no success.
+        if cases == 0 {
+            return Err(Error::Unusable(format!("{}: no case was run", file.display())));
+        }
+        return output::print(format, &report);
+    };
     let found = Found { seed: args.seed, case: cases };
     let repro = TileRepro::new((name, tested, against), (&pair, &case), &finding, found)?;
     let path = repro.save(&args.output)?.display().to_string();

@@ -117,7 +117,7 @@ impl Job<'_> {
         if all.changes.iter().any(|advice| advice.change == Change::NoStagger) {
             let mut cores = timing.cores_used / 2;
             while cores > 0 {
-                let fewer = self.point(&set(place, "cores", cores.into())?, false, None)?;
+                let (_, fewer) = self.point(&set(place, "cores", cores.into())?, false)?;
                 let task_us = fewer.timing.map_or(f64::INFINITY, |timing| timing.task_us);
                 let fastest = best.map_or(timing.task_us, |best: FewerCores| best.task_us);
                 if task_us < fastest {
@@ -151,17 +151,14 @@ impl Job<'_> {
     }
 
     /// One run of one seed.
-    fn point(&self, place: &PlaceArgs, compare: bool, folder: Option<&Folder>) -> Result<Simulated, Error> {
+    fn point(&self, place: &PlaceArgs, compare: bool) -> Result<(Lowered, Simulated), Error> {
         let lowered = self.lower(place, compare)?;
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
             let timing = simulate(program, &lowered.soc, &options);
             report.timing = Some(timing.map_err(|e| self.failed(program, &e))?);
         }
-        if let Some(folder) = folder {
-            self.save((folder, &format!("{}/", lowered.product)), place, &lowered, &report)?;
-        }
-        Ok(report)
+        Ok((lowered, report))
     }
 
     /// A run for each value, or why there is none; an error if there is none at all.
@@ -173,8 +170,8 @@ impl Job<'_> {
             &values,
             |value| format!("{name} = {value}"),
             |&value| {
-                let run = set(place, name, value).and_then(|place| self.point(&place, false, None));
-                let mut point = refusals.or(run, || Ok(of_operator(self.name(), &usual)))?;
+                let run = set(place, name, value).and_then(|place| self.point(&place, false));
+                let mut point = refusals.or(run.map(|(_, report)| report), || Ok(of_operator(self.name(), &usual)))?;
                 point.vary = Some((name.clone(), value));
                 Ok(point)
             },
@@ -192,8 +189,13 @@ impl Job<'_> {
         let mut refusals = Refusals::default();
         let points = each(&lines, label, |&line| {
             let product = Some(line);
-            let run = self.point(&PlaceArgs { product, ..place.clone() }, true, folder);
-            refusals.or(run, || {
+            let on_line = PlaceArgs { product, ..place.clone() };
+            let run = self.point(&on_line, true);
+            // What cannot be written is no matter of the product.
+            if let (Ok((lowered, report)), Some(folder)) = (&run, folder) {
+                self.save((folder, &format!("{}/", lowered.product)), &on_line, lowered, report)?;
+            }
+            refusals.or(run.map(|(_, report)| report), || {
                 // The same without what cannot be there.
                 let plain = PlaceArgs { product, cores: None, set: Vec::new(), ..place.clone() };
                 Ok(of_operator(self.name(), &self.lower(&plain, true)?))

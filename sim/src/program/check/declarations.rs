@@ -9,14 +9,15 @@ use crate::program::vector::BLOCK;
 
 pub(super) fn check(source: &Source, limits: &Limits) -> Result<(), ProgramError> {
     let whole = |problem| Err(ProgramError { at: At::Program, problem });
+    let of_cores = |problem| Err(ProgramError { at: At::Cores, problem });
     if source.cores == 0 || source.cores > 65535 {
-        return whole(Problem::Field {
+        return of_cores(Problem::Field {
             field: Field { name: "cores", min: 1, max: 65535, multiple: 1 },
             value: source.cores.into(),
         });
     }
     if source.cores > limits.cores {
-        return whole(Problem::Cores { given: source.cores, most: limits.cores });
+        return of_cores(Problem::Cores { given: source.cores, most: limits.cores });
     }
     let most = usize::from(u16::MAX);
     if source.tensors.len() > most || source.buffers.len() > most || source.registers.len() > most {

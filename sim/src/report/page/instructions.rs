@@ -31,7 +31,11 @@ pub(super) fn instructions(run: &Document<'_>) -> Html {
         &["instruction", "pipe", "of all pipes' time", "time", "calls"],
         rows,
     );
-    if table.is_empty() { table } else { Html::of(format!("{}{table}", paragraph("Waits for flags are left out."))) }
+    if table.is_empty() {
+        table
+    } else {
+        Html::of(format!("{}{table}", paragraph("Waits for flags, at barriers and for other cores are left out.")))
+    }
 }
 
 /// What meeting in a bank or in global memory took.

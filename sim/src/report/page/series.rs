@@ -1,5 +1,6 @@
 //! The page of several runs that differ in one number: how the time depends on it, and where it jumps.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::simulation::name;
 use super::ticks::{ceiling, share, ticks, ticks_and_ends};
 use super::value::{Document, Unit};
 
-/// Runs that are shown; of more, as many that are evenly apart.
+/// Runs that are shown; of more, as many that are evenly apart, and those that the page speaks of.
 const MOST: usize = 300;
 /// What a step from one value to the next has to change of the time to be a cliff.
 const CLIFF: f64 = 0.1;
@@ -32,6 +33,8 @@ const SHARES: [(&str, &str, &str); 5] = [
 struct Point<'a> {
     /// Its place in the list of reports, some of which may have no time.
     at: usize,
+    /// Its place among all runs with a time, shown or not.
+    number: usize,
     value: f64,
     us: f64,
     report: &'a Value,
@@ -50,20 +53,23 @@ pub fn runs(reports: &Value, command: &str) -> String {
 fn series(reports: &Value, command: &str) -> String {
     let all = reports.as_array().map_or(&[][..], Vec::as_slice);
     let step = all.len().div_ceil(MOST).max(1);
-    let kept: Vec<Value> = all
-        .iter()
-        .step_by(step)
-        .map(|report| {
-            let mut report = report.clone();
-            if let Some(fields) = report.as_object_mut() {
-                fields.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
-            }
-            report
-        })
-        .collect();
-    let kept = Value::Array(kept);
+    let timed = Point::all(all);
+    let mut shown: BTreeSet<usize> = (0..all.len()).step_by(step).collect();
+    shown.extend(extremes(&timed).into_iter().flatten().map(|i| timed[i].at));
+    shown.extend(steps(&timed).flat_map(|i| [i - 1, i]).map(|i| timed[i].at));
+    let shown: Vec<usize> = shown.into_iter().collect();
+    let kept = shown.iter().map(|&at| {
+        let mut report = all[at].clone();
+        if let Some(fields) = report.as_object_mut() {
+            fields.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
+        }
+        report
+    });
+    let kept = Value::Array(kept.collect());
     let document = Document { id: "report", value: &kept };
-    let points: Vec<Point<'_>> = document.list("").iter().enumerate().filter_map(Point::new).collect();
+    let place = |point: &Point<'_>| shown.binary_search(&point.at).ok();
+    let points = timed.iter().filter_map(|point| Some(Point { at: place(point)?, ..*point }));
+    let points: Vec<Point<'_>> = points.collect();
     let varied = document.string("/0/vary/0").unwrap_or("value");
     let title = format!(
         "{} on {} by {varied}",
@@ -76,15 +82,21 @@ fn series(reports: &Value, command: &str) -> String {
         Section::new("shares", "What the time consists of", shares(varied, &points)),
         Section::new("runs", "Runs", all_runs(varied, &document)),
     ];
-    let thinned = if step > 1 { format!(" Of {} runs, every {step}th is shown.", all.len()) } else { String::new() };
+    let thinned = match step {
+        1 => String::new(),
+        _ => format!(" Of {} runs, one in {step} is shown, and those of these words and steps.", all.len()),
+    };
     let verdict = verdict(varied, &document, &points, &thinned);
     let sections = sections.into_iter().flatten().collect();
     Shell { title: &title, verdict, sections, documents: vec![document], command }.page()
 }
 
 impl<'a> Point<'a> {
-    fn new((at, report): (usize, &'a Value)) -> Option<Self> {
-        Some(Self { at, value: report.pointer("/vary/1")?.as_f64()?, us: report["task_us"].as_f64()?, report })
+    /// Those of some runs that have a time.
+    fn all(reports: &'a [Value]) -> Vec<Self> {
+        let numbers = |report: &Value| Some((report.pointer("/vary/1")?.as_f64()?, report["task_us"].as_f64()?));
+        let timed = reports.iter().enumerate().filter_map(|(at, report)| Some((at, numbers(report)?, report)));
+        timed.enumerate().map(|(number, (at, (value, us), report))| Self { at, number, value, us, report }).collect()
     }
 
     fn bound(&self) -> &'a str {
@@ -129,11 +141,11 @@ fn verdict(varied: &str, document: &Document<'_>, points: &[Point<'_>], thinned:
     Html::of(format!("{first}{}", paragraph(format_args!("{steps}{thinned}"))))
 }
 
-/// Where the time jumps: each with its second run.
+/// Where the time jumps from a run to the next one, of which none is left out: each with its second run.
 fn steps<'a>(points: &'a [Point<'a>]) -> impl Iterator<Item = usize> + 'a {
     (1..points.len()).filter(|&i| {
-        let (before, after) = (points[i - 1].us, points[i].us);
-        (after / before - 1.0).abs() >= CLIFF
+        let (before, after) = (&points[i - 1], &points[i]);
+        before.number + 1 == after.number && (after.us / before.us - 1.0).abs() >= CLIFF
     })
 }
 
@@ -158,7 +170,7 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Of the JSON array of runs; nothing where none was varied, or to one value alone.
     pub(super) fn of(reports: &'a Value) -> Option<Self> {
-        let points: Vec<Point<'a>> = reports.as_array()?.iter().enumerate().filter_map(Point::new).collect();
+        let points = Point::all(reports.as_array()?);
         let first = reports.get(0)?;
         Self::through(first["program"].as_str()?, first.pointer("/vary/0")?.as_str()?, &points)
     }

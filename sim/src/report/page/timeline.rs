@@ -35,7 +35,7 @@ pub(super) fn timeline(run: &Document<'_>) -> Html {
         .map(|(i, core)| format!("<option value=\"{i}\">{}</option>", name(core)))
         .collect();
     let text = paragraph(
-        "Time counts from when the launch reaches the cores. Height is the share of the time in which the pipe works; a pale line at the foot is time in which it waits for a flag. \
+        "Time counts from when the launch reaches the cores. Height is the share of the time in which the pipe works; a pale line at the foot is time in which it waits for a flag, at a barrier or for other cores. \
          From close by, single instructions show.",
     );
     let label =

@@ -3,7 +3,7 @@
 use core::num::NonZeroUsize;
 use core::ops::Range;
 
-use super::{Plan, Route, Runs, VECTOR_ROUTES, Work, ceil_div, split};
+use super::{CHANNEL_BLOCK, Plan, Route, Runs, VECTOR_ROUTES, Work, ceil_div, split};
 use crate::plan::shares::at_least_1;
 
 /// Rows that make a band worth the points that it looks at in vain.
@@ -43,15 +43,24 @@ impl Plan {
             let fewer = channels.min(most) < bands.min(most);
             if fewer { [by_rows, by_channels] } else { [by_channels, by_rows] }
         };
-        wanted.into_iter().flatten().any(|(route, parts)| {
-            if images < cores {
-                let step = if route == Route::Blocks { 1 } else { cut };
-                let shares = images.saturating_add(1)..=cores.min(parts.saturating_mul(cut));
-                shares.rev().any(|n| n.is_multiple_of(step) && self.fits_limit(route, n, cut))
-            } else {
-                // As many parts of each image; a share that none is left for waits.
-                parts >= cores.checked_div(cut).unwrap_or(0) && self.fits_limit(route, cores, cut)
-            }
+        if images >= cores {
+            // As many parts of each image; a share that none is left for waits.
+            let most = cores.checked_div(cut).unwrap_or(0);
+            return wanted
+                .into_iter()
+                .flatten()
+                .any(|(route, parts)| parts >= most && self.fits_limit(route, cores, cut));
+        }
+        // Of channels last the most shares that any route has room for: else more cores could make fewer.
+        wanted.chunks(if lanes { 1 } else { wanted.len() }).any(|routes| {
+            let most = |parts: usize| parts.saturating_mul(cut);
+            let shares = routes.iter().flatten().map(|&(_, parts)| most(parts)).max().unwrap_or(0).min(cores);
+            (images.saturating_add(1)..=shares).rev().any(|n| {
+                routes.iter().flatten().any(|&(route, parts)| {
+                    let step = if route == Route::Blocks { 1 } else { cut };
+                    n <= most(parts) && n.is_multiple_of(step) && self.fits_limit(route, n, cut)
+                })
+            })
         })
     }
 
@@ -80,11 +89,12 @@ impl Plan {
         self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
     }
 
-    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. A whole block of channels
-    /// always can, so images of whole copies are enough; points of bands are cut anywhere.
+    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. Points of bands are cut anywhere.
     fn cuts_blocks(&self, blocks: bool) -> bool {
         let p = &self.problem;
-        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere();
+        let block = CHANNEL_BLOCK.get().saturating_mul(p.input_grad_strides[1]);
+        let whole = || block.is_multiple_of(self.common.copy_elements(p.dtype.size()).get());
+        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere() && whole();
         let planes = !p.want_input_grad || self.input_grad_units(2).cuts_anywhere();
         let points = !p.want_grid_grad || self.point_units().cuts_anywhere();
         if blocks { images } else { planes && points }

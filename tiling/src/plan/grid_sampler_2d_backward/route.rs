@@ -258,16 +258,26 @@ impl Plan {
         };
         let (cores, limit) = (self.common.target.cores, self.common.options.workspace_limit);
         let choice = cores::block_dim(cores, |cores| routed(cores, limit).common.block_dim);
-        let Some(limit) = limit.filter(|_| choice.value < cores) else { return choice };
-        let mut unlimited = routed(cores, None);
+        let Some(limit) = limit else { return choice };
+        let bound = Bound::WorkspaceLimit;
+        let larger = |value: usize, mut unlimited: Self| {
+            let needs = unlimited.least_bytes().unwrap_or(usize::MAX);
+            Larger { value, bound, limit, needs }
+        };
+        if choice.value == cores {
+            // More cores alone are no help where the limit leaves no room for what they would do.
+            let unlimited = cores::block_dim(cores, |cores| routed(cores, None).common.block_dim).larger;
+            if choice.larger.bound == Bound::Work && unlimited.bound != Bound::Work {
+                return Choice { larger: larger(unlimited.value, routed(unlimited.needs, None)), ..choice };
+            }
+            return choice;
+        }
+        let unlimited = routed(cores, None);
         let value = unlimited.common.block_dim;
         if value <= choice.value {
             return choice;
         }
-        let bound = Bound::WorkspaceLimit;
-        let needs = unlimited.least_bytes().unwrap_or(usize::MAX);
-        let larger = Larger { value, bound, limit, needs };
-        Choice { bound, limit, used: self.common.workspace.bytes(), larger, ..choice }
+        Choice { bound, limit, used: self.common.workspace.bytes(), larger: larger(value, unlimited), ..choice }
     }
 
     /// Bytes of a tile's boxes: `grid`, `grad_output`, `grid_grad`, and the sums over channels.

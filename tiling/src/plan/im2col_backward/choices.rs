@@ -43,9 +43,13 @@ impl Plan {
         let [kh, kw] = self.cut_taps();
         // A part of a kernel row, or whole rows of it.
         let of = |n: usize| if n <= kw { [1, n] } else { [n.div_ceil(kw.max(1)), kw] };
-        let taps = common.tile_choice(taps, kh.saturating_mul(kw), |n| self.bytes(Size { taps: of(n), ..size }));
+        let bytes = |n| self.bytes(Size { taps: of(n), ..size });
+        let taps = common.tile_choice(taps, kh.saturating_mul(kw), bytes);
         let more = taps.value.saturating_add(if taps.value < kw { 1 } else { kw });
-        let less = taps.value.checked_sub(if size.taps[0] > 1 { kw } else { 1 }).filter(|&less| less > 0);
+        // A part of the kernel may need sums apart from the output, and more room for them than its windows take less.
+        let most = taps.value.saturating_sub(if size.taps[0] > 1 { kw } else { 1 });
+        let less = largest(most, common.target.local_bytes, bytes);
+        let less = less.map(|n| if n > kw { n - n % kw } else { n });
         let needs = if taps.bound == Bound::Work { more } else { taps.larger.needs };
         let larger = Larger { value: more, needs, ..taps.larger };
         let taps = Choice { alternative: less, larger, ..taps };

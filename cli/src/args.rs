@@ -20,7 +20,7 @@ use ubtile_tiling::{Edition, Product};
 
 pub(crate) use attributes::{Attributes, GridSampler, Im2col, MaxUnpool, OnOperator, ReplicationPad};
 pub(crate) use examples::command;
-use fuzz::{FUZZ_EXAMPLES, REPLAY_EXAMPLES};
+use fuzz::{FUZZ_EXAMPLES, FUZZ_USAGE, REPLAY_EXAMPLES};
 pub(crate) use fuzz::{FuzzArgs, KERNEL_WORKER, ReplayArgs};
 pub(crate) use place::{PlaceArgs, Products, Scheme};
 pub(crate) use program::{CompareArgs, DisasmArgs, LoweredArgs, ProgramArgs, SanitizeArgs, SimArgs, SimOperatorArgs};
@@ -117,7 +117,7 @@ pub(crate) enum Command {
         program: DisasmArgs,
     },
     /// Search for a case that a kernel gets wrong: random problems, data, plans and orders of work, held against the reference
-    #[command(after_help = FUZZ_EXAMPLES)]
+    #[command(after_help = FUZZ_EXAMPLES, override_usage = FUZZ_USAGE)]
     Fuzz(FuzzArgs),
     /// Run a failure again that `fuzz` found
     #[command(after_help = REPLAY_EXAMPLES)]

@@ -100,8 +100,11 @@ fn is_cost(key: &str) -> bool {
     key.split_once('.').is_some_and(|(table, _)| COSTS.contains(&table))
 }
 
-/// Refuses to vary what has a value.
+/// Refuses to vary what has a value, or is no number.
 pub(crate) fn must_be_free(varied: &str, set: &[Named<String>], text: &str) -> Result<(), Error> {
+    if varied == "start" && !is_declared(text, varied) {
+        return Err(Error::Usage("--vary start: it is no number, but --set start=warm or start=cold".into()));
+    }
     let meets =
         |name: &str| name == varied || numbers(name, text).iter().any(|key| numbers(varied, text).contains(key));
     let given = set.iter().find(|setting| meets(&setting.name));

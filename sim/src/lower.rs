@@ -1,8 +1,9 @@
 //! From a plan to the tile program that an Ascend would run.
 //!
-//! [`native`] lowers ubtile's own plans. These programs are not the vendor's kernels: they cut the work as the plan says, one share on
-//! each core, and stream a tile's boxes through the UB in pieces that fit beside each other, so that loads, vector instructions and
-//! stores of neighbouring pieces run at the same time. Their results are those of `docs/numerics.md`, bit by bit.
+//! [`native`] lowers ubtile's own plans. These programs are not the vendor's kernels: they cut the work as the plan says (but that padding
+//! takes one plane after the other where a tile has several), one share on each core, and stream a tile's boxes through the UB in pieces
+//! that fit beside each other, so that loads, vector instructions and stores of neighbouring pieces run at the same time. Their results
+//! are those of `docs/numerics.md`, bit by bit.
 //!
 //! [`vendor`] does the same for the vendor's tilings, as its published kernels go about it. Sums that cores add to in global memory
 //! have no fixed order there, so results agree within what their rounding allows.

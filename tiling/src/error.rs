@@ -319,7 +319,7 @@ impl fmt::Display for PlanError {
                 if *fits > 0 { write!(f, "; {fits} fits") } else { Ok(()) }
             }
             Self::NoTile { operator, names } => {
-                write!(f, "tiles of {operator} have the sizes {}", names.first().unwrap_or(&""))?;
+                write!(f, "of tiles of {operator} these sizes can be set: {}", names.first().unwrap_or(&""))?;
                 names.iter().skip(1).try_for_each(|name| write!(f, ", {name}"))
             }
             Self::NotBuilt { feature } => write!(f, "the planner was built without the feature {feature}"),

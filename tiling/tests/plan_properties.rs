@@ -260,9 +260,9 @@ proptest! {
     }
 
     #[test]
-    fn more_cores_are_never_fewer_shares(problem in computed(), target in targets(), more in 1..20usize) {
-        let few = planned(&problem, &target, None);
-        let many = planned(&problem, &TargetSpec { cores: target.cores + more, ..target }, None);
+    fn more_cores_are_never_fewer_shares(problem in computed(), target in targets(), more in 1..20usize, limit in limits()) {
+        let few = planned(&problem, &target, limit);
+        let many = planned(&problem, &TargetSpec { cores: target.cores + more, ..target }, limit);
         prop_assert!(few.block_dim() <= many.block_dim(), "{} {}", few.block_dim(), many.block_dim());
     }
 

@@ -135,13 +135,17 @@ fn choice_is_true(plan: &TilingPlan, choice: &Choice) -> Result<(), TestCaseErro
         // Whole rows of the kernel, or a part of one.
         let row = plan.problem().kernel[1].get();
         let above = if value < row { value + 1 } else { value + row };
-        let below = if value > row { value - row } else { value - 1 };
-        prop_assert_eq!((alternative, larger.value), (Some(below).filter(|&below| below > 0), above));
+        prop_assert_eq!(larger.value, above);
         if bound == Bound::LocalBytes {
             let tile = plan.tiles(plan.phases().count() - 1, 0).next().unwrap();
             let out = [length(tile.rows), length(tile.columns)];
             prop_assert_eq!(larger.needs, fold_bytes(plan, above, out), "{:?}", choice);
         }
+        // A part of a kernel may need sums that all of it does not.
+        let [(_, rows), (_, columns), _] = plan.tile_sizes();
+        let fits = |&taps: &usize| fold_bytes(plan, taps, [rows, columns]) <= plan.target().local_bytes;
+        let below = (1..value).filter(|taps| *taps <= row || taps.is_multiple_of(row)).filter(fits).max();
+        prop_assert_eq!(alternative, below, "{:?}", choice);
         return Ok(());
     }
     prop_assert_eq!(larger.value, value + 1);
@@ -224,6 +228,15 @@ proptest! {
                 (Bound::Cores | Bound::Work, None) => {
                     prop_assert_eq!((most, choice.used, bound == Bound::Cores), (value, value, value == target.cores));
                     prop_assert_eq!(unlimited.block_dim(), value);
+                    // Whether more cores would do more with more workspace.
+                    let with = |cores, limit| planned(&problem, &TargetSpec { cores, ..target }, limit).block_dim();
+                    let more = (target.cores + 1..MOST_CORES).find(|&cores| with(cores, None) > value);
+                    if let (Bound::Cores, Some(limit), Some(more)) = (bound, limit, more) {
+                        prop_assert_eq!((larger.bound, larger.limit), (Bound::WorkspaceLimit, limit), "{:?}", choice);
+                        prop_assert_eq!(larger.value, with(more, None), "{:?}", choice);
+                        prop_assert_eq!(with(more, Some(larger.needs)), larger.value, "{:?}", choice);
+                        continue;
+                    }
                     prop_assert_eq!(larger, Larger { value: value + 1, bound: Bound::Work, limit: value, needs: value + 1 });
                 }
                 (Bound::Work, Some(more)) => prop_assert!(false, "{more} cores give more: {choice:?}"),

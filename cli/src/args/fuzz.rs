@@ -12,6 +12,9 @@ use super::values::of_names;
 /// The hidden command that runs a shared library's kernel in a process of its own.
 pub(crate) const KERNEL_WORKER: &str = "kernel-worker";
 
+/// One of the two is needed.
+pub(super) const FUZZ_USAGE: &str = "ubtile fuzz [OPTIONS] <OP>\n       ubtile fuzz [OPTIONS] --program <FILE>";
+
 pub(super) const FUZZ_EXAMPLES: &str = "\
 Examples:
   ubtile fuzz im2col-backward --time 60s --seed 1

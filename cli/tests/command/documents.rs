@@ -16,8 +16,9 @@ fn commands(text: &str) -> Vec<String> {
     let line = |line: &str| {
         let line = line.trim_start().trim_start_matches("$ ").strip_prefix("ubtile ")?;
         let line = line.split(['#', '>']).next().unwrap_or_default().trim();
-        // What `replay` runs again, others find first.
-        (line.contains("--program") && !line.starts_with("replay")).then(|| line.to_owned())
+        // What `replay` runs again, others find first. How a command may be put is none.
+        let runs = line.contains("--program") && !line.starts_with("replay") && !line.contains("[OPTIONS]");
+        runs.then(|| line.to_owned())
     };
     text.lines().filter_map(line).collect()
 }

@@ -85,6 +85,8 @@ fn the_examples_mistake_is_found_made_small_and_run_again() {
     assert_eq!((&again["schema"], &again["was"]), (&json!("ubtile.replay.v1"), &report["failure"]));
     assert_eq!(again["now"]["kind"], "mismatch");
 
+    fails(at, &format!("replay {file} --soc nope"), 2);
+
     // The problem as page and trace, and the command that makes them.
     assert_eq!(output(at, &format!("replay {file} --output page --soc Ascend310P3")).status.code(), Some(4));
     let page = fs::read_to_string(at.join("page/report.html")).unwrap();

@@ -218,6 +218,7 @@ fn what_cannot_be_tried_is_refused() {
         fails(at, args, 2);
     }
     assert!(fails(at, "fuzz --program none.tile", 3).starts_with("error: none.tile: No such file"));
+    refuses(at, "fuzz --program one.tile --time 0s", 3, "one.tile: no case was run");
     fs::write(at.join("bad.tile"), "cores 1\nlod\n").unwrap();
     assert!(fails(at, "fuzz --program bad.tile", 3).starts_with("error: bad.tile: line 2, column 1: expected"));
     refuses(

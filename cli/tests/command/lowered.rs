@@ -59,7 +59,10 @@ fn what_cannot_be_is_said() {
     // Of a smaller UB a plan uses no more than there is.
     let large = "replication-pad2d-backward --shape grad_output=1,2,98,98 --padding 1,1,1,1 --scheme native --cores 1";
     let cycles = |set: &str| json(folder, &format!("sim {large} {set}"))["cycles"].as_u64();
-    assert!(cycles("--set ub=8192") > cycles("") && cycles("--set ub=188416") == cycles(""));
+    assert!(cycles("--set ub.bytes=8192") > cycles("") && cycles("--set ub.bytes=188416") == cycles(""));
+    // By its short name it is what a plan calls ub_bytes, of which the framework keeps a part.
+    assert!(cycles("--set ub=16384") > cycles("") && cycles("--set ub=196608") == cycles(""));
+    assert_eq!(cycles("--set ub=131072"), cycles("--set ub_bytes=131072"));
     // A product that does not take what is set says so in its place.
     let vendor = "replication-pad2d-backward --shape grad_output=1,2,10,10 --padding 1,1,1,1 --set tile_rows=2";
     let text = ok(folder, &format!("sim {vendor} --product all"));
@@ -313,6 +316,10 @@ fn all_products_side_by_side() {
     assert!(text.contains("- atlas-inference: "), "{text}");
     let error = fails(folder.path(), &format!("sim {of} --product all --set tile_elements=0"), 3);
     assert!(error.contains("tile_elements"), "{error}");
+    // Files that cannot be are no matter of one product.
+    let error = fails(folder.path(), &format!("sim {of} --product all --trace-cores 40 --output all"), 2);
+    assert!(error.contains("--trace-cores 40"), "{error}");
+    assert!(!folder.path().join("all").exists());
 }
 
 /// A series of more than a second says how long it will take while it has still most of its runs to go; a run alone says nothing.

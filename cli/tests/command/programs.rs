@@ -53,6 +53,12 @@ fn runs_on_tensors() {
     let set = "--set l2=64 --set clock=1000 --set start=cold --set ub.bytes=8192 --out out.npz";
     let told = String::from_utf8(output(folder, &format!("sim --program l2.tile {set}")).stderr).unwrap();
     assert_eq!(told, ["clock", "start"].map(|n| format!("warning: {n}: values do not depend on it\n")).concat());
+    for command in ["sanitize", "disasm"] {
+        let told = output(folder, &format!("{command} --program l2.tile --set start=cold --set l2=64")).stderr;
+        let told = String::from_utf8(told).unwrap();
+        assert_eq!(told.lines().next(), Some("warning: start: values do not depend on it"), "{command}");
+        assert_eq!(told.matches("warning").count(), 1 + told.matches("0 warnings").count(), "{command}");
+    }
     // Nor is the constant the number of the product.
     ok(folder, "sim --program l2.tile --set l2=64 --vary memory.l2_bytes=1048576..1048576");
 }

@@ -51,6 +51,22 @@ fn planes_in_slices() {
     }
 }
 
+/// However small a slice is asked for, a plane of one block is not cut, and one of a little more is.
+#[test]
+fn slices_of_planes_around_a_block() {
+    let mut rng = Rng::new(35);
+    for dtype in DTYPES {
+        let block = 32 / dtype.size();
+        for width in [1, block.div_ceil(2), block.div_ceil(2) + 1, block + 1] {
+            let problem = problem(dtype, Dtype::I32, [1, 2, 1, width], [2, width]);
+            for tile in (1..=3).filter(|&tile| tile <= 2 * width) {
+                let kinds = kinds(&mut rng);
+                check(&problem, &At::cores(2).tile("tile_cells", tile), kinds, rng.next_u64());
+            }
+        }
+    }
+}
+
 /// From each dtype to each that the contract converts it to.
 #[test]
 fn another_dtype_of_out() {

@@ -138,7 +138,8 @@ fn fit(sizes: Sizes, budget: usize) -> Result<Sizes, LowerError> {
     let block = BLOCK_BYTES / sizes.path.loaded;
     let slices = sizes.all.min(sizes.cells).div_ceil(block).min((sizes.all - 1) / block);
     if slices == 0 {
-        let smallest = Sizes { elements: 1, tables: 1, ..sizes };
+        // A plane of a block at most is not cut.
+        let smallest = Sizes { elements: 1, tables: 1, cells: sizes.all, ..sizes };
         let elements = largest(sizes.elements, budget, |elements| Sizes { elements, ..smallest }.bytes())?;
         return Ok(Sizes { elements, ..smallest });
     }

@@ -10,9 +10,21 @@ fn cliffs_are_found_and_long_series_stay_small() {
     let page = runs(&some_runs(5), "");
     assert!(page.contains("One step changes the time by a tenth or more."));
     assert!(page.contains("data-at=\"/1/vary/1\">2\u{202f}048</data> to <data"), "the step is named");
-    let page = runs(&some_runs(2000), "");
+    // The step, what is best and what is worst are shown wherever they are.
+    let mut many = some_runs(2000);
+    many[1000]["task_us"] = 30.0.into();
+    many[1501]["task_us"] = 1.0.into();
+    let page = runs(&many, "");
     check_alone(&page);
-    assert!(page.contains("Of 2000 runs, every 7th is shown."));
+    check_numbers(&page);
+    assert!(page.contains("5 steps change the time by a tenth or more."), "{page}");
+    assert!(page.contains("Of 2000 runs, one in 7 is shown, and those of these words and steps."));
+    let first = page.split("class=\"verdict\"").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(
+        first.contains("1\u{202f}538\u{202f}048</data>") && first.contains("1\u{202f}025\u{202f}024</data>"),
+        "{first}"
+    );
+    assert!(page.contains("data-at=\"/1/vary/1\">2\u{202f}048</data> to <data"), "the first step is named");
 }
 
 /// A value that does not fit has one cell with the reason, and moves no number of the others to another run.

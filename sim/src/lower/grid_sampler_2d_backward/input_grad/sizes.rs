@@ -27,6 +27,8 @@ const LOOKING: u64 = 40;
 const INSTRUCTION: u64 = 25;
 /// Points whose `grad_output` is loaded together.
 pub(super) const LOADED: usize = 32;
+/// Rows and columns of an image up to which an f32 says where a window begins.
+const COUNTED: usize = 1 << 24;
 /// Pixels that a point mixes with bicubic interpolation.
 pub(super) const SIXTEEN: usize = 16;
 /// Elements of a column of a transposition.
@@ -105,6 +107,9 @@ impl Sizes {
         let smallest = Self { points: LOADED, channels: TURNED, columns: 1, ..most };
         let (_, mut sizes) = best.ok_or_else(|| LowerError::LocalBytes { got: budget, want: smallest.bytes() })?;
         sizes.is_part = sizes.rows < problem.hi || sizes.columns < problem.wi;
+        if sizes.is_part && problem.hi.max(problem.wi) > COUNTED {
+            return Err(LowerError::NotLowered("windows of an image of more than 16777216 rows or columns"));
+        }
         sizes.survey = if sizes.is_part { sizes.survey } else { 0 };
         Ok(sizes)
     }

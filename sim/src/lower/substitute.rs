@@ -11,6 +11,7 @@
 
 mod conversions;
 mod copies;
+mod every_second;
 mod permutations;
 mod rows_in;
 mod rows_out;
@@ -55,8 +56,9 @@ impl Scratch {
 pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
     let (mut b, body) = Builder::resume(source, room);
     let mut substitute =
-        Substitute { soc, room, numbers: None, bits: None, staging: None, shifting: None, delivered: BTreeSet::new() };
+        Substitute { soc, room, words: None, bits: None, staging: None, shifting: None, delivered: BTreeSet::new() };
     let body = b.within(|b| substitute.body(b, body));
+    substitute.prepare_offsets(&mut b);
     substitute.prepare(&mut b);
     body.into_iter().for_each(|node| b.push(node));
     b.finish()
@@ -66,8 +68,8 @@ pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
 struct Substitute<'a> {
     soc: &'a Soc,
     room: Room,
-    /// A repeat full of a number, once one is needed.
-    numbers: Option<BufferId>,
+    /// A repeat of words, once it is needed.
+    words: Option<(Words, BufferId)>,
     /// Bits of a comparison, once they are.
     bits: Option<BufferId>,
     /// Blocks on their way, once some are.
@@ -78,7 +80,24 @@ struct Substitute<'a> {
     delivered: BTreeSet<BufferId>,
 }
 
+/// What a repeat of words holds: no product lacks both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    /// A number as all of them.
+    Number,
+    /// Where every second word is.
+    Offsets,
+}
+
 impl Substitute<'_> {
+    /// A repeat of such words; `None` where it has others.
+    fn words(&mut self, b: &mut Builder, wanted: Words) -> Option<BufferId> {
+        let new =
+            || (wanted, b.buffer_behind(if wanted == Words::Number { "numbers" } else { "seconds" }, REPEAT as usize));
+        let (words, buffer) = *self.words.get_or_insert_with(new);
+        (words == wanted).then_some(buffer)
+    }
+
     fn body(&mut self, b: &mut Builder, body: Vec<Node>) {
         for node in body {
             match node {

@@ -20,6 +20,8 @@ impl Substitute<'_> {
         let operands: Vec<_> = vector.operands.iter().map(|operand| operand.at.clone()).collect();
         let Some(count) = elements(&vector) else { return b.emit(Instruction::Vector(vector)) };
         match (vector.op, &*operands) {
+            (VectorOp::Cast { to: Element::I32, from: Element::I64, .. }, [to, from])
+                if self.every_second(b, (to, from), 0, &count) => {}
             (VectorOp::Cast { to: target, from: source, .. }, [to, from]) => {
                 self.convert(b, (to, target), (from, source), count);
             }
@@ -59,6 +61,9 @@ impl Substitute<'_> {
         let (of, first) = pattern.one_of();
         let size = size_of(element) as usize;
         let kept = b.div("kept", count.clone() + (int(of) - 1 - int(first)), of);
+        if of == 2 && size == 4 && self.every_second(b, (to, from), first, &kept) {
+            return;
+        }
         self.by_scalar(b, Pipe::V, |_, b| {
             b.repeat("k", (0, kept, 1), None, |b, k| {
                 let from = further(from, k.clone() * int(of * size) + int(first * size));

@@ -49,7 +49,7 @@ impl Plan {
         // A part of the kernel may need sums apart from the output, and more room for them than its windows take less.
         let most = taps.value.saturating_sub(if size.taps[0] > 1 { kw } else { 1 });
         let less = largest(most, common.target.local_bytes, bytes);
-        let less = less.map(|n| if n > kw { n - n % kw } else { n });
+        let less = less.map(|n| if n > kw { n.saturating_sub(n.checked_rem(kw).unwrap_or(0)) } else { n });
         let needs = if taps.bound == Bound::Work { more } else { taps.larger.needs };
         let larger = Larger { value: more, needs, ..taps.larger };
         let taps = Choice { alternative: less, larger, ..taps };

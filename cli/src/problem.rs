@@ -194,6 +194,9 @@ fn max_unpool(
     let self_tensor = inputs.get(Tensor::SelfTensor);
     let indices = inputs.or_following(Tensor::Indices, self_tensor.map(|t| t.shape.as_slice().to_vec()))?;
     let unpooled = size.as_ref().map(|size| with_last(&indices, size));
+    if unpooled.is_none() && inputs.get(Tensor::GradOutput).is_none() && matches!(inputs.source, Source::Options(_)) {
+        return Err(Error::Usage("--output-size H,W is missing, or --shape grad_output=DIMS".into()));
+    }
     let grad_output = inputs.or_following(Tensor::GradOutput, unpooled)?;
     let self_tensor = self_tensor.unwrap_or(TensorDesc { dtype: grad_output.dtype, ..indices });
     let out = TensorDesc { dtype: attributes.out_dtype.unwrap_or(grad_output.dtype), ..self_tensor };

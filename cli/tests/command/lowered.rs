@@ -322,6 +322,17 @@ fn all_products_side_by_side() {
     assert!(!folder.path().join("all").exists());
 }
 
+/// The low halves of 64-bit indices are gathered where there is a gather, and read one by one only where there is none.
+#[test]
+fn every_second_word_is_gathered() {
+    let unpool = "max-unpool2d-backward --shape self=1,2,10,10 --output-size 20,20 --scheme native --unsupported";
+    for (soc, gathers) in [("Ascend310P3", true), ("Ascend910A", false)] {
+        let text = ok(tempdir().unwrap().path(), &format!("disasm {unpool} --soc {soc}"));
+        assert_eq!(text.contains("gather.u32 positions["), gathers, "{soc}");
+        assert_eq!(text.contains("read.i64 index["), !gathers, "{soc}");
+    }
+}
+
 /// A series of more than a second says how long it will take while it has still most of its runs to go; a run alone says nothing.
 #[test]
 fn a_series_says_how_long_it_takes() {

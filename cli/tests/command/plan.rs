@@ -153,7 +153,9 @@ fn shapes_that_do_not_suffice() {
     let missing = |tensor: &str| format!("--shape {tensor}=DIMS is missing: it does not follow from the rest");
     says("grid-sampler-2d-backward --shape input=1,3,5,6", &missing("grid"));
     says("grid-sampler-2d-backward --shape grid=1,3,5,2", &missing("input"));
-    says("max-unpool2d-backward --shape indices=1,3,5", &missing("grad_output"));
+    let size = "--output-size H,W is missing, or --shape grad_output=DIMS";
+    says("max-unpool2d-backward --shape indices=1,3,5", size);
+    says("max-unpool2d-backward --shape self=1,3,5", size);
     let inputs = "the inputs of im2col-backward are grad_output";
     let im2col = "im2col-backward --input-size 2,2 --kernel-size 1,1";
     says(&format!("{im2col} --shape out=1,2,2"), &format!("--shape out: {inputs}"));

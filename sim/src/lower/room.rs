@@ -30,7 +30,7 @@ impl Room {
         if flags < FEWEST_FLAGS {
             return Err(LowerError::Flags { got: flags, want: FEWEST_FLAGS });
         }
-        let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, rows));
+        let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, rows, soc));
         let bytes = scratch.map_or(0, Scratch::bytes);
         let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {
             return Err(LowerError::LocalBytes { got: target.local_bytes, want: bytes });

@@ -38,27 +38,39 @@ pub(super) use shift::{ROWS, TURNED, period, turn};
 pub(super) struct Scratch {
     /// Bytes that vector instructions shift at a time, where there is room for that.
     pub(super) shifted: Option<usize>,
+    /// Whether every second word is gathered.
+    seconds: bool,
 }
 
 impl Scratch {
-    /// Of so much local memory.
-    pub(super) fn of(local_bytes: usize, rows: bool) -> Self {
-        Self { shifted: if rows { shift::shifted_bytes(local_bytes) } else { None } }
+    /// Of so much local memory, for a program with many rows that copies do not take, or one whose indices and coordinates are apart.
+    pub(super) fn of(local_bytes: usize, rows: bool, soc: &Soc) -> Self {
+        let shifted = if rows { shift::shifted_bytes(local_bytes) } else { None };
+        Self { shifted, seconds: !rows && every_second::gathers(soc) }
     }
 
     /// All of it.
     pub(super) fn bytes(self) -> usize {
-        2 * REPEAT as usize + staged::STAGING + self.shifted.map_or(0, shift::scratch_bytes)
+        let seconds = if self.seconds { every_second::BYTES } else { 0 };
+        2 * REPEAT as usize + staged::STAGING + seconds + self.shifted.map_or(0, shift::scratch_bytes)
     }
 }
 
 /// The same program of instructions that the product has.
 pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
     let (mut b, body) = Builder::resume(source, room);
-    let mut substitute =
-        Substitute { soc, room, words: None, bits: None, staging: None, shifting: None, delivered: BTreeSet::new() };
+    let mut substitute = Substitute {
+        soc,
+        room,
+        numbers: None,
+        seconds: None,
+        bits: None,
+        staging: None,
+        shifting: None,
+        delivered: BTreeSet::new(),
+    };
     let body = b.within(|b| substitute.body(b, body));
-    substitute.prepare_offsets(&mut b);
+    substitute.prepare_seconds(&mut b);
     substitute.prepare(&mut b);
     body.into_iter().for_each(|node| b.push(node));
     b.finish()
@@ -68,8 +80,10 @@ pub(super) fn substitute(source: Source, soc: &Soc, room: Room) -> Source {
 struct Substitute<'a> {
     soc: &'a Soc,
     room: Room,
-    /// A repeat of words, once it is needed.
-    words: Option<(Words, BufferId)>,
+    /// A repeat full of a number, once one is needed.
+    numbers: Option<BufferId>,
+    /// Where every second word is, once that is needed.
+    seconds: Option<BufferId>,
     /// Bits of a comparison, once they are.
     bits: Option<BufferId>,
     /// Blocks on their way, once some are.
@@ -80,24 +94,7 @@ struct Substitute<'a> {
     delivered: BTreeSet<BufferId>,
 }
 
-/// What a repeat of words holds: no product lacks both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Words {
-    /// A number as all of them.
-    Number,
-    /// Where every second word is.
-    Offsets,
-}
-
 impl Substitute<'_> {
-    /// A repeat of such words; `None` where it has others.
-    fn words(&mut self, b: &mut Builder, wanted: Words) -> Option<BufferId> {
-        let new =
-            || (wanted, b.buffer_behind(if wanted == Words::Number { "numbers" } else { "seconds" }, REPEAT as usize));
-        let (words, buffer) = *self.words.get_or_insert_with(new);
-        (words == wanted).then_some(buffer)
-    }
-
     fn body(&mut self, b: &mut Builder, body: Vec<Node>) {
         for node in body {
             match node {

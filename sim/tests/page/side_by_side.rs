@@ -18,7 +18,7 @@ fn cliffs_are_found_and_long_series_stay_small() {
     check_alone(&page);
     check_numbers(&page);
     assert!(page.contains("5 steps change the time by a tenth or more."), "{page}");
-    assert!(page.contains("Of 2000 runs, one in 7 is shown, and those of these words and steps."));
+    assert!(page.contains("Of 2000 runs, one in 7 is shown, and all that are named here."));
     let first = page.split("class=\"verdict\"").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(
         first.contains("1\u{202f}538\u{202f}048</data>") && first.contains("1\u{202f}025\u{202f}024</data>"),

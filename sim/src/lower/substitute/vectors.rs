@@ -1,6 +1,6 @@
 //! Vector instructions by other ones.
 
-use super::{Substitute, Words};
+use super::Substitute;
 use crate::lower::builder::Builder;
 use crate::product::{Element, Rounding};
 use crate::program::{
@@ -35,8 +35,8 @@ impl Substitute<'_> {
 
     /// A number as a vector.
     fn numbers(&mut self, b: &mut Builder, vector: Vector, op: VectorOp, element: Element) {
-        let Some(numbers) = self.words(b, Words::Number) else { return b.emit(Instruction::Vector(vector)) };
         let Vector { mut operands, scalar: Some(number), extent, .. } = vector else { return };
+        let numbers = *self.numbers.get_or_insert_with(|| b.buffer_behind("numbers", REPEAT as usize));
         let all = 256 / i64::from(size_of(element));
         ordered(b, Vector::new(VectorOp::Duplicate(element), [numbers.at(0)]).scalar(number).count(all));
         // Each repeat reads the same.

@@ -84,7 +84,7 @@ fn series(reports: &Value, command: &str) -> String {
     ];
     let thinned = match step {
         1 => String::new(),
-        _ => format!(" Of {} runs, one in {step} is shown, and those of these words and steps.", all.len()),
+        _ => format!(" Of {} runs, one in {step} is shown, and all that are named here.", all.len()),
     };
     let verdict = verdict(varied, &document, &points, &thinned);
     let sections = sections.into_iter().flatten().collect();

@@ -42,11 +42,15 @@ pub(super) struct Scratch {
     seconds: bool,
 }
 
+/// Of so many parts of local memory one is spared for where every second word is.
+const SPARE: usize = 16;
+
 impl Scratch {
     /// Of so much local memory, for a program with many rows that copies do not take, or one whose indices and coordinates are apart.
     pub(super) fn of(local_bytes: usize, rows: bool, soc: &Soc) -> Self {
         let shifted = if rows { shift::shifted_bytes(local_bytes) } else { None };
-        Self { shifted, seconds: !rows && every_second::gathers(soc) }
+        let spares = local_bytes / SPARE >= every_second::BYTES;
+        Self { shifted, seconds: !rows && spares && every_second::gathers(soc) }
     }
 
     /// All of it.

@@ -193,10 +193,10 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
                 let start = base.start + u64::from(repeat) * u64::from(bytes);
                 let mut lanes_touched = |first: u32, count: u32| {
                     let begin = first * bytes / lanes / part.size * part.size;
-                    let end = ((first + count).min(lanes) * bytes).div_ceil(lanes).next_multiple_of(part.size);
+                    let end = ((first + count) * bytes).div_ceil(lanes).next_multiple_of(part.size);
                     touch(Touch { start: start + u64::from(begin), bytes: end - begin, rows: 1, ..base });
                 };
-                let active = vector.active(repeat);
+                let active = vector.active(repeat) & whole;
                 match part.access {
                     Access::Read => lane_runs(active, 128, lanes_touched),
                     // Bits of lanes that are off become 0.

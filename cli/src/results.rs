@@ -70,11 +70,10 @@ type Columns = BTreeMap<String, Vec<f64>>;
 fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
     let mut numbers = BTreeMap::new();
     let (basic, tasks) = table(folder, "OpBasicInfo")?.ok_or_else(|| Error::file(folder, "has no OpBasicInfo.csv"))?;
-    let first = |columns: &Columns, name: &str| columns.get(name)?.first().copied();
     if tasks > 1 {
         return Err(Error::file(folder, format!("has {tasks} tasks: a folder of one is compared")));
     }
-    numbers.extend(first(&basic, DURATION).map(|time| (TASK, time)));
+    numbers.extend(basic.get(DURATION).and_then(|times| times.first()).map(|time| (TASK, *time)));
     if let Some((pipes, _)) = table(folder, "PipeUtilization")? {
         // On the inference series the cores' columns have another prefix.
         let column = |name: &str| ["aiv_", "aic_"].iter().find_map(|prefix| pipes.get(&format!("{prefix}{name}")));

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use ubtile_sim::text::print;
+use ubtile_sim::text;
 
 use crate::args::{Attributes, DisasmArgs, LoweredArgs};
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
     warn_of_costs(&args.program.set, &text);
     let soc = soc.name().into();
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
-    output::print(format, &Disasm { soc, cores, local_bytes, text: print(program.source()) })
+    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
 }
 
 /// Plans, lowers, prints.
@@ -36,7 +36,7 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: 
     let (program, soc) = (lowered.program()?, &lowered.soc);
     let (cores, local_bytes) = (program.source().cores, program.local_bytes());
     let soc = soc.name().into();
-    output::print(format, &Disasm { soc, cores, local_bytes, text: print(program.source()) })
+    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
 }
 
 impl Report for Disasm {

@@ -151,11 +151,12 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
     let base = local(operand.at, part.access);
     let whole = super::walk::first_lanes(vector.op.lanes());
     let repeats = vector.repeats;
+    // Those of which all lanes are active, in front of the others.
+    let full = if vector.mask == whole { repeats - u32::from(vector.last != whole) } else { 0 };
     match part.layout {
         Layout::Lanes => {
             let row = vector.op.lanes() * part.size;
             let (block, pitch) = (u64::from(operand.block_stride) * 32, u64::from(operand.repeat_stride) * 32);
-            let full = if vector.mask == whole { repeats - u32::from(vector.last != whole) } else { 0 };
             if full > 0 && operand.block_stride == 1 {
                 touch(Touch { bytes: row, rows: full, pitch, ..base });
             } else {
@@ -186,7 +187,6 @@ fn operand_touches(vector: &VectorStep, part: &Part, operand: &OperandAt, touch:
         }
         Layout::Packed { bytes } => {
             let lanes = vector.op.lanes();
-            let full = if vector.mask == whole { repeats - u32::from(vector.last != whole) } else { 0 };
             // More than 4 GiB are outside as well.
             touch(Touch { bytes: bytes.saturating_mul(full), rows: 1, ..base });
             for repeat in full..repeats {

@@ -129,14 +129,14 @@ impl<W: Write> Trace<W> {
         let [start, end] = [event.start, event.end].map(|ticks| picoseconds(ticks, self.mhz));
         let inside = self.window.shows(event.start, event.end, self.mhz);
         // Flags are followed outside of the window too, or those inside would find the wrong partner.
-        let flow = match event.step.action {
+        let flag = match event.step.action {
             Action::SetFlag(flag) => {
                 let flow = inside.then_some(self.flows);
                 self.flows += 1;
                 shown.set.set(flag, flow);
-                flow
+                Some(("SET_FLAG", r#""ph":"s""#, flow))
             }
-            Action::WaitFlag(flag) => shown.set.wait(flag).flatten(),
+            Action::WaitFlag(flag) => Some(("WAIT_FLAG", r#""ph":"f","bp":"e""#, shown.set.wait(flag).flatten())),
             _ => None,
         };
         if let Action::Transfer(transfer) = &event.step.action {
@@ -149,15 +149,10 @@ impl<W: Write> Trace<W> {
         let (ts, end_ts, dur) = (Us(start), Us(end), Us(end - start));
         let (name, args) = self.nodes.get(event.step.node.0 as usize).cloned().unwrap_or_default();
         let lane = format_args!(r#""pid":{pid},"tid":"{tid}""#);
-        // The arrow from a flag's setting to its wait hangs on the slices that are open where its ends stand in the file.
-        let flag = match event.step.action {
-            Action::SetFlag(_) => Some(("SET_FLAG", r#""ph":"s""#)),
-            Action::WaitFlag(_) => Some(("WAIT_FLAG", r#""ph":"f","bp":"e""#)),
-            _ => None,
-        };
         match flag {
-            Some((name, end)) => {
+            Some((name, end, flow)) => {
                 self.put(format_args!(r#"{{"ph":"B","name":"{name}",{lane},"ts":{ts},"args":{args}}}"#));
+                // The arrow from a flag's setting to its wait hangs on the slices that are open where its ends stand in the file.
                 if let Some(id) = flow {
                     self.put(format_args!(r#"{{{end},"cat":"flag","name":"flag","id":{id},{lane},"ts":{end_ts}}}"#));
                 }

@@ -20,10 +20,11 @@ impl Substitute<'_> {
         let operands: Vec<_> = vector.operands.iter().map(|operand| operand.at.clone()).collect();
         let Some(count) = elements(&vector) else { return b.emit(Instruction::Vector(vector)) };
         match (vector.op, &*operands) {
-            (VectorOp::Cast { to: Element::I32, from: Element::I64, .. }, [to, from])
-                if self.every_second(b, (to, from), 0, &count) => {}
             (VectorOp::Cast { to: target, from: source, .. }, [to, from]) => {
-                self.convert(b, (to, target), (from, source), count);
+                let low_halves = (target, source) == (Element::I32, Element::I64);
+                if !(low_halves && self.every_second(b, (to, from), 0, &count)) {
+                    self.convert(b, (to, target), (from, source), count);
+                }
             }
             (VectorOp::Gather(element), [to, table, offsets]) => {
                 let size = size_of(element) as usize;

@@ -1,5 +1,5 @@
-//! Any bytes as a file of each kind that the command reads: an error in one line, or contents that survive being written and read
-//! again. The first byte tells the kind: `n` npz, `s` safetensors, `t` a product in TOML, `r` a repro file in JSON, `p` a tile program,
+//! Any bytes as a file of each kind that the command reads: an error in one line, or contents, those of tensors, repro files and programs
+//! the same when they are written and read again. The first byte tells the kind: `n` npz, `s` safetensors, `t` a product in TOML, `r` a repro file in JSON, `p` a tile program,
 //! `c` a profiler's list of calls, `j` a result in JSON, `o` the tables of a profiler's folder, each behind a byte 0.
 #![no_main]
 
@@ -128,7 +128,7 @@ fn product(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Soc::parse("mine", "mine.toml", text) {
         Ok(soc) => assert!(!soc.facts().is_empty(), "a product without a fact"),
-        Err(error) => assert!(!error.to_string().is_empty()),
+        Err(error) => one_line(&error),
     }
 }
 

@@ -81,6 +81,8 @@ pub enum ClockError {
     TooLarge,
 }
 
+const TOO_LONG: &str = "takes longer than the model can count";
+
 impl ClockError {
     /// What happened, with the names of the program.
     #[must_use]
@@ -96,6 +98,7 @@ impl ClockError {
             Self::Halt(Halt::Stuck { core, node: Some(node) }) => {
                 format!("{}: waits for what never happens", at(*core, *node))
             }
+            Self::Halt(Halt::TooLong { core, node }) => format!("{}: {TOO_LONG}", at(*core, *node)),
             other => other.to_string(),
         }
     }
@@ -120,6 +123,7 @@ impl fmt::Display for ClockError {
             Self::Halt(Halt::Stuck { core, node: None }) => {
                 write!(f, "core {core} is at its end, and others wait for it at a barrier of all cores")
             }
+            Self::Halt(Halt::TooLong { core, node }) => write!(f, "core {core}, statement {}: {TOO_LONG}", node.0),
             Self::TooLarge => write!(f, "the tensors have more lines of L2 than the model can tell apart"),
         }
     }

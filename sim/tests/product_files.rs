@@ -102,7 +102,12 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
     );
     wrong("[sync]\nevent_ids = 17", "mine.toml:2: sync.event_ids: expected at most 16, found 17");
     wrong("[dma]\nlatency_jitter = 1.5", "mine.toml:2: dma.latency_jitter: expected a share from 0 to 1, found 1.5");
-    wrong("[memory]\nl2_line_bytes = 31", "mine.toml:2: memory.l2_line_bytes: expected at least 32 bytes, found 31");
+    wrong("[memory]\nl2_line_bytes = 31", "mine.toml:2: memory.l2_line_bytes: expected 32 bytes to 64 KiB, found 31");
+    wrong(
+        "[memory]\nrequest_bytes = 65537",
+        "mine.toml:2: memory.request_bytes: expected 32 bytes to 64 KiB, found 65537",
+    );
+    wrong("[clock]\ncore_mhz = 100001", "mine.toml:2: clock.core_mhz: expected at most 100000 MHz, found 100001");
     wrong("[sync]\nqueue_depth = 65537", "mine.toml:2: sync.queue_depth: expected 1 to 65536, found 65537");
     wrong(
         "[scalar]\ndcache_bytes = '17 MiB'",

@@ -92,15 +92,35 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
     (select(&Layout::INPUT), select(&Layout::OUTPUT))
 }
 
-/// Numbers of channels: few, and around the block of 64 in which sums over channels are made.
+/// Sizes of an axis: less than `few`, now and then more than a vector has lanes and a band has rows, rarely none.
+fn sizes(few: usize) -> impl Strategy<Value = usize> {
+    prop_oneof![16 => 1..few, 3 => 15..36usize, 1 => Just(0usize)]
+}
+
+/// Numbers of images.
+fn images() -> impl Strategy<Value = usize> {
+    prop_oneof![19 => 1..3usize, 1 => Just(0usize)]
+}
+
+/// Numbers of channels: few, around the lanes of a vector and around the block of 64 in which sums over channels are made; rarely none.
 fn channels() -> impl Strategy<Value = usize> {
-    prop_oneof![5 => 0..9usize, 1 => 62..67usize]
+    prop_oneof![14 => 1..9usize, 3 => 15..18usize, 2 => 62..67usize, 1 => Just(0usize)]
+}
+
+/// Numbers of channels where each is computed like the others: few, and as many as fill a vector of one pixel; rarely none.
+fn few_channels() -> impl Strategy<Value = usize> {
+    prop_oneof![16 => 1..4usize, 4 => 7..18usize, 1 => Just(0usize)]
+}
+
+/// Which gradients are wanted.
+fn masks() -> impl Strategy<Value = [bool; 2]> {
+    prop_oneof![6 => Just([true; 2]), 2 => Just([true, false]), 2 => Just([false, true]), 1 => Just([false; 2])]
 }
 
 /// Legal problems of Im2colBackward, windows without a position among them.
 pub fn im2col() -> impl Strategy<Value = Im2col> {
     let pair = |range: std::ops::Range<usize>| [range.clone(), range];
-    let sizes = (0..3usize, 0..4usize, 0..10usize, 0..10usize);
+    let sizes = (images(), few_channels(), sizes(10), sizes(10));
     let window = (pair(1..5), pair(1..4), pair(0..4), pair(1..5));
     (select(&FLOATS), select(&FLOATS), sizes, window, layouts()).prop_map(
         |(dtype, out_dtype, sizes, window, layouts)| {
@@ -121,9 +141,11 @@ pub fn max_unpool() -> impl Strategy<Value = MaxUnpool> {
     let pairs =
         UNPOOL.into_iter().flat_map(|from| UNPOOL.map(|to| (from, to))).filter(|&(from, to)| can_cast(from, to));
     let dtypes = (select(pairs.collect::<Vec<_>>()), select(&[Dtype::I32, Dtype::I64]));
-    let sizes = (0..3usize, 0..4usize, 0..6usize, 0..6usize, 1..9usize, 1..9usize);
+    let sizes = (images(), few_channels(), sizes(6), sizes(6), sizes(9), sizes(9));
     (dtypes, sizes, layouts()).prop_map(|(((dtype, out_dtype), index_dtype), sizes, (inputs, outputs))| {
         let (n, c, h, w, out_h, out_w) = sizes;
+        // Nothing can be picked from an empty plane.
+        let [out_h, out_w] = [out_h.max(1), out_w.max(1)];
         MaxUnpool { dtype, out_dtype, index_dtype, n, c, h, w, out_h, out_w, inputs, outputs }
     })
 }
@@ -131,14 +153,16 @@ pub fn max_unpool() -> impl Strategy<Value = MaxUnpool> {
 /// Legal problems of ReplicationPad2dBackward, with padding that is large or crops.
 pub fn replication_pad() -> impl Strategy<Value = ReplicationPad> {
     let pads = || prop_oneof![2 => Just(0i64), 3 => 1..4i64, 1 => -3..12i64];
-    let sizes = (0..3usize, 1..4usize, 1..8usize, 1..8usize);
+    let sizes = (images(), few_channels(), sizes(8), sizes(8));
     (select(&PADDED), sizes, [pads(), pads(), pads(), pads()], layouts()).prop_map(
         |(dtype, sizes, padding, layouts)| {
             let (n, c, mut h, mut w) = sizes;
+            // A batch may be empty, an image not.
+            let c = c.max(1);
             let [left, right, top, bottom] = padding;
             // Something must be left after cropping.
-            h = h.max(usize::try_from(1 - top - bottom).unwrap_or(1));
-            w = w.max(usize::try_from(1 - left - right).unwrap_or(1));
+            h = h.max(usize::try_from((1 - top - bottom).max(1)).unwrap_or(1));
+            w = w.max(usize::try_from((1 - left - right).max(1)).unwrap_or(1));
             ReplicationPad { dtype, n, c, h, w, padding, inputs: layouts.0, outputs: layouts.1 }
         },
     )
@@ -147,14 +171,15 @@ pub fn replication_pad() -> impl Strategy<Value = ReplicationPad> {
 /// Legal problems of GridSampler2DBackward in all modes.
 pub fn grid_sampler() -> impl Strategy<Value = GridSampler> {
     let modes = select(GridSampler::modes().collect::<Vec<_>>());
-    let sizes = (0..3usize, channels(), 1..9usize, 1..9usize, 0..6usize, 0..10usize);
-    (select(&FLOATS), modes, sizes, any::<[bool; 2]>(), layouts()).prop_map(
+    let sizes = (images(), channels(), sizes(9), sizes(9), sizes(6), sizes(10));
+    (select(&FLOATS), modes, sizes, masks(), layouts()).prop_map(
         |(dtype, mode, (n, c, hi, wi, ho, wo), output_mask, (inputs, outputs))| GridSampler {
             dtype,
             n,
             c,
-            hi,
-            wi,
+            // An image is never empty.
+            hi: hi.max(1),
+            wi: wi.max(1),
             ho,
             wo,
             output_mask,

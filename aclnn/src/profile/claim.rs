@@ -68,6 +68,8 @@ mod tests {
     #[test]
     fn no_two_processes_have_one_folder() {
         let folder = env::temp_dir().join(format!("ubtile-aclnn-profile-{}", process::id()));
+        // Of a process with this number that was stopped.
+        let _ = fs::remove_dir_all(&folder);
         let above = folder.join("new/folder");
         assert_eq!(claim(above.clone()), above);
         // The lock tells apart what asks for it, two processes or, as here, two calls.

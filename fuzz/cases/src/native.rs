@@ -11,6 +11,7 @@ use ubtile_testkit::{Data, problems};
 use ubtile_testkit::{Description, Inputs, Kinds, Rng, bits_equal};
 use ubtile_tiling::{Edition, PlanOptions, Problem, TargetSpec, TensorDesc, plan};
 
+use crate::plan::possible;
 use crate::programs::{round_trip, time, values};
 use crate::run::{Setup, plainly};
 
@@ -79,7 +80,7 @@ fn lowered(problem: &Problem, place: &Place, soc: &Soc) -> Option<Program> {
     let whole = soc.target_spec().expect("a SoC that is known");
     let spec = TargetSpec { cores: place.cores.min(whole.cores), ..whole };
     let options = PlanOptions { local_bytes: place.local_bytes, ..PlanOptions::default() };
-    let plan = plan(problem, &spec, &options).ok()?;
+    let plan = possible(plan(problem, &spec, &options), true)?;
     match native(&plan, soc) {
         Ok(program) => {
             let (got, limit) = (program.local_bytes() as usize, plan.target().local_bytes);

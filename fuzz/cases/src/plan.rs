@@ -50,7 +50,7 @@ fn bytes(u: &mut Unstructured<'_>) -> Result<usize> {
 
 /// Makes a plan of a problem and checks what all plans have in common; then, if it is `small`, every tile.
 pub fn check(problem: &Problem, target: &TargetSpec, options: &PlanOptions, small: bool) {
-    let Some(plan) = planned(problem, target, options) else { return };
+    let Some(plan) = planned(problem, target, options, small) else { return };
     let local_bytes = options.local_bytes.unwrap_or(target.local_bytes);
     assert_eq!(plan.problem(), *problem);
     assert_eq!(plan.target().local_bytes, local_bytes);
@@ -86,8 +86,19 @@ pub fn check(problem: &Problem, target: &TargetSpec, options: &PlanOptions, smal
     }
 }
 
+/// A plan; `None` where it is rightly refused, which is for too little local memory, or with sizes that are not `small` for what they
+/// would come to.
+pub fn possible<T>(plan: std::result::Result<T, PlanError>, small: bool) -> Option<T> {
+    match plan {
+        Ok(plan) => Some(plan),
+        Err(PlanError::LocalBytes { .. }) => None,
+        Err(PlanError::TooLarge) if !small => None,
+        Err(error) => panic!("not planned: {error}"),
+    }
+}
+
 /// The plan of a problem, twice the same one; `None` where it is rightly refused.
-fn planned(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Option<TilingPlan> {
+fn planned(problem: &Problem, target: &TargetSpec, options: &PlanOptions, small: bool) -> Option<TilingPlan> {
     let plan = ubtile_tiling::plan(problem, target, options);
     assert_eq!(plan, ubtile_tiling::plan(problem, target, options), "a plan depends on nothing else");
     let with = |bytes| ubtile_tiling::plan(problem, target, &PlanOptions { local_bytes: Some(bytes), ..*options });
@@ -97,7 +108,7 @@ fn planned(problem: &Problem, target: &TargetSpec, options: &PlanOptions) -> Opt
         assert!(with(want).is_ok(), "{want} bytes are not enough after all");
         assert!(with(want - 1).is_err(), "less than {want} bytes are enough");
     }
-    plan.ok()
+    possible(plan, small)
 }
 
 /// The workspace stays within its limit, and what lives at the same time lies apart.

@@ -226,16 +226,6 @@ fn contiguous(dtype: Dtype, shape: &[usize]) -> TensorDesc {
     TensorDesc::contiguous(dtype, shape).expect("no more dimensions than a tensor has")
 }
 
-/// Whether a run has given a result; the one failure that is allowed is a dtype that the kernels do not compute.
-#[must_use]
-pub fn is_built(result: Result<(), RunError>) -> bool {
-    match result {
-        Ok(()) => true,
-        Err(RunError::NotBuilt { .. }) => false,
-        Err(error) => panic!("{error}"),
-    }
-}
-
 /// What the plainest run gives for a problem: each output that it writes.
 ///
 /// # Errors

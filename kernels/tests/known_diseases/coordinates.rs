@@ -116,10 +116,13 @@ fn a_special_coordinate_leaves_its_neighbours_alone() {
             run(&problem, &Inputs::GridSampler2dBackward(inputs.clone()), Way::plain(level)).unwrap()
         };
         for level in Level::available() {
-            let (nan, ordinary) = (with(f64::NAN, level), with(0.25, level));
-            let (nan, ordinary) = (numbers(&nan, Tensor::GridGrad), numbers(&ordinary, Tensor::GridGrad));
-            for (i, (nan, ordinary)) in nan.into_iter().zip(ordinary).enumerate() {
-                assert_eq!(nan, if i / 2 % 3 == 0 { 0.0 } else { ordinary }, "{level} {spec:?}, value {i}");
+            let ordinary = numbers(&with(0.25, level), Tensor::GridGrad);
+            for special in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let got = numbers(&with(special, level), Tensor::GridGrad);
+                for (i, (got, ordinary)) in got.into_iter().zip(&ordinary).enumerate() {
+                    let want = if i / 2 % 3 == 0 { 0.0 } else { *ordinary };
+                    assert_eq!(got, want, "{level} {spec:?} {special}, value {i}");
+                }
             }
         }
     }

@@ -103,6 +103,13 @@ pub enum Halt {
         /// What waits; `None` at the end of the program, where others wait at a barrier of all cores.
         node: Option<NodeId>,
     },
+    /// A loop that takes longer than can be counted.
+    TooLong {
+        /// The core.
+        core: u32,
+        /// The loop.
+        node: NodeId,
+    },
 }
 
 /// The same as it is passed on: it is rare, and what is not is small.

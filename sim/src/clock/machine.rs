@@ -149,7 +149,7 @@ fn sync(cores: &mut [Core<'_>], shared: &mut Shared<'_>) -> Result<bool, Stop> {
     for core in &*cores {
         let State::Syncs { at, soft: by_software } = core.state else { return Ok(false) };
         last = last.max(at);
-        soft = by_software;
+        soft |= by_software;
     }
     let go_on = last + if soft { shared.costs.sync_soft } else { shared.costs.sync_hard };
     for core in cores {

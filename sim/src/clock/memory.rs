@@ -24,6 +24,8 @@ pub(super) struct Traffic {
     /// Bytes from and to main memory.
     pub(super) memory_read: u64,
     pub(super) memory_written: u64,
+    /// Bytes of these that scalar units asked for, which take no bandwidth.
+    pub(super) memory_scalar: u64,
     /// Lines that were in L2, and that were not.
     pub(super) hits: u64,
     pub(super) misses: u64,
@@ -223,7 +225,7 @@ impl Memory {
             self.traffic.hits += lines;
             return (0, 0);
         };
-        let allocate = !transfer.bypass;
+        let allocate = !transfer.bypass && l2.capacity() > 0;
         let (mut read, mut written, mut allocated) = (0, 0, 0);
         let mut all = Found::default();
         if transfer.load {
@@ -313,6 +315,7 @@ impl Memory {
             self.traffic.hits += hits;
             self.traffic.misses += misses;
             self.traffic.memory_read += misses * self.line;
+            self.traffic.memory_scalar += misses * self.line;
         } else {
             self.traffic.hits += u64::from(end - first);
         }

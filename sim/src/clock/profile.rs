@@ -117,7 +117,7 @@ impl CoreTime {
             core: core.walker.core(),
             ticks: end - core.start,
             vector,
-            scalar: PipeTicks { busy: core.counts.busy, waited: 0, instructions },
+            scalar: PipeTicks { busy: core.counts.busy, waited: core.counts.waited, instructions },
             mte2,
             mte3,
         }

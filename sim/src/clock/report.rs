@@ -69,7 +69,7 @@ pub struct Pipes {
     pub mte3: PipeTime,
 }
 
-/// A memory that the cores share.
+/// A memory that the cores share, as their copies use it: scalar units take none of its bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Pool {
     /// Bytes through it.
@@ -217,7 +217,8 @@ impl Timing {
         };
         let traffic = &ran.traffic;
         let mhz = f64::from(costs.mhz);
-        let hbm = pool(traffic.memory_read + traffic.memory_written, costs.memory * mhz / 1000.0);
+        let copied = traffic.memory_read + traffic.memory_written - traffic.memory_scalar;
+        let hbm = pool(copied, costs.memory * mhz / 1000.0);
         let l2 = pool(traffic.l2, per_second(costs.l2, mhz));
         let task_us = costs.us(costs.outside + last);
         // Until the core begins that ends last: cores start one after the other.

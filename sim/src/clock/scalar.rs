@@ -162,7 +162,7 @@ impl Core<'_> {
             Action::Iterate => {
                 let cost = costs.loop_iteration;
                 self.spend(cost);
-                self.skip(node);
+                self.skip(node)?;
                 return Ok(Taken::Done);
             }
             Action::Compute | Action::Branch | Action::Barrier(Some(_)) => {
@@ -216,7 +216,7 @@ impl Core<'_> {
     }
 }
 
-/// The scalar unit's cache of global memory: each line has one place.
+/// The scalar unit's cache of global memory: each line has one place, neighbours in a tensor neighbouring ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cache(Vec<u64>);
 
@@ -224,9 +224,10 @@ impl Cache {
     /// Where in its tensor the line begins that an access has to fetch, and that is there from now on.
     pub(super) fn miss(&mut self, at: GlobalAt, costs: &Costs) -> Option<u64> {
         let line = at.offset / costs.cache_line_bytes;
-        let tag = (u64::from(at.tensor.0) << 48 | line) + 1;
+        let tensor = u64::from(at.tensor.0);
+        let tag = (tensor << 48 | line) + 1;
         self.0.resize(costs.cache_lines.max(1) as usize, 0);
-        let place = (mix(tag) % self.0.len() as u64) as usize;
+        let place = (mix(tensor).wrapping_add(line) % self.0.len() as u64) as usize;
         let before = std::mem::replace(self.0.get_mut(place)?, tag);
         (before != tag).then_some(line * costs.cache_line_bytes)
     }

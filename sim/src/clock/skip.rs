@@ -10,9 +10,12 @@ use crate::program::{
     Pipe, Place, Program, Read, Reg, Rows, Scalar, Statement, Vector, Write, visit,
 };
 
-use super::core::{Core, ScalarCounts, V};
+use super::core::{Core, Halt, ScalarCounts, Stop, V};
 use super::pipe::Counts;
 use super::tick::Tick;
+
+/// Ticks of a core, and its steps, beyond which sums over all cores would not fit: a day of a product's.
+const MOST: u64 = 1 << 57;
 
 /// What is known of a core's loops.
 #[derive(Clone, Debug, Default)]
@@ -42,10 +45,10 @@ impl Skips {
             regular.resize(node.0 as usize + 1, false);
             if let Node::For(repeated) = item {
                 let mut vars = vec![repeated.var];
-                visit(&repeated.body, &mut |_, item| {
-                    if let Node::Do(Statement { instruction: Instruction::Read(read), .. }) = item {
-                        vars.push(read.into);
-                    }
+                visit(&repeated.body, &mut |_, item| match item {
+                    Node::Do(Statement { instruction: Instruction::Read(read), .. }) => vars.push(read.into),
+                    Node::For(inner) => vars.push(inner.var),
+                    _ => {}
                 });
                 regular[node.0 as usize] = is_regular(&repeated.body, &vars);
             }
@@ -71,8 +74,11 @@ fn is_regular(body: &[Node], vars: &[Reg]) -> bool {
                 && is_regular(&branch.then, vars)
                 && is_regular(&branch.otherwise, vars)
         }
-        // What depends on an inner variable does the same each time the inner loop runs.
-        Node::For(inner) => expr(&inner.from, vars) && expr(&inner.to, vars) && is_regular(&inner.body, vars),
+        Node::For(inner) => {
+            // What depends on an inner variable does the same each time the inner loop runs; outside of it there is what it left.
+            let others: Vec<Reg> = vars.iter().copied().filter(|var| *var != inner.var).collect();
+            expr(&inner.from, vars) && expr(&inner.to, vars) && is_regular(&inner.body, &others)
+        }
     })
 }
 
@@ -132,20 +138,20 @@ fn is_same(instruction: &Instruction, vars: &[Reg]) -> bool {
 
 impl Core<'_> {
     /// At the beginning of an iteration: leaves out the rest of a loop if that is the same again.
-    pub(super) fn skip(&mut self, node: NodeId) {
+    pub(super) fn skip(&mut self, node: NodeId) -> Result<(), Stop> {
         let depth = self.walker.loops().len();
         // What an inner loop did in the iteration before is over.
         while self.skips.seen.last().is_some_and(|seen| seen.depth > depth) {
             self.skips.seen.pop();
         }
         if !self.skips.is_regular(node) {
-            return;
+            return Ok(());
         }
         let now = self.now;
         let before = self.skips.seen.pop_if(|seen| seen.depth == depth);
         // Copies go on meanwhile: the loop neither asks for any nor waits for them.
         if !self.pipes[V].is_idle() {
-            return;
+            return Ok(());
         }
         let state = self.relative();
         let remaining = self.walker.loops().last().map_or(0, LoopState::remaining);
@@ -154,12 +160,16 @@ impl Core<'_> {
             _ => {
                 let (counts, vector) = (self.counts, self.pipes[V].counts);
                 self.skips.seen.push(Seen { node, depth, now, state, counts, vector });
-                return;
+                return Ok(());
             }
         };
         let remaining = remaining - 1;
+        let (by, left_out) = (now - before.now, self.counts.steps - before.counts.steps);
+        let all = |since: u64, each: u64| each.checked_mul(remaining).filter(|all| *all <= MOST.saturating_sub(since));
+        let (Some(by), Some(left_out)) = (all(now, by), all(self.counts.steps, left_out)) else {
+            return Err(Halt::TooLong { core: self.walker.core(), node }.into());
+        };
         self.walker.skip(remaining);
-        let by = (now - before.now) * remaining;
         self.now += by;
         self.pipes[V].shift(by, remaining, &before.vector);
         self.flags.shift(by);
@@ -167,9 +177,9 @@ impl Core<'_> {
         *busy += (*busy - before.counts.busy) * remaining;
         *waited += (*waited - before.counts.waited) * remaining;
         *queue_full += (*queue_full - before.counts.queue_full) * remaining;
-        let left_out = (*steps - before.counts.steps) * remaining;
         *steps += left_out;
         *skipped += left_out;
+        Ok(())
     }
 
     /// All that decides how such a loop goes on, as seen from now.

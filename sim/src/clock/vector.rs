@@ -149,12 +149,13 @@ impl Vectors {
 
     fn transpose(&self, node: NodeId, step: &TransposeStep) -> Busy {
         let Cost { overhead, repeat } = self.cost(node);
-        // Sixteen blocks are two repeats' worth.
-        let plain = 2 * repeat * u64::from(step.repeats);
+        // Sixteen blocks are two repeats' worth of bytes, of 8-bit elements one.
+        let one = repeat * (step.repeat_bytes() / u64::from(REPEAT));
+        let plain = one * u64::from(step.repeats);
         let repeats = match &self.banks {
             None => plain,
             Some(banks) => {
-                let one = (2 * repeat).max(banks.rows(&step.from)).max(banks.rows(&step.to));
+                let one = one.max(banks.rows(&step.from)).max(banks.rows(&step.to));
                 one * u64::from(step.repeats)
             }
         };

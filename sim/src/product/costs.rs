@@ -62,7 +62,7 @@ pub struct Dma {
     pub unaligned_store_bytes_per_cycle: Fact<Rate>,
     /// Cycles of a store below 32 bytes, for each block.
     pub tiny_store_cycles: Fact<f64>,
-    /// Cycles that each core in use adds to them.
+    /// Cycles that each core of the program adds to them.
     pub tiny_store_cycles_per_core: Fact<f64>,
 }
 

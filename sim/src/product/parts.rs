@@ -58,10 +58,10 @@ impl Clock {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("clock");
         let clock = Self {
-            core_mhz: table.fact("core_mhz")?,
-            vector_core_mhz: table.fact("vector_core_mhz")?,
-            board_mhz: table.fact("board_mhz")?,
-            counter_mhz: table.fact("counter_mhz")?,
+            core_mhz: table.clock("core_mhz")?,
+            vector_core_mhz: table.clock("vector_core_mhz")?,
+            board_mhz: table.clock("board_mhz")?,
+            counter_mhz: table.clock("counter_mhz")?,
         };
         table.finish(clock)
     }

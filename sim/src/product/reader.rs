@@ -1,6 +1,7 @@
 //! From the keys of a product to typed values: what is not asked for is a mistake in a file.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -108,9 +109,14 @@ impl TableReader<'_> {
         }
     }
 
-    /// The size of pieces of memory: less than a block of the UB is none.
+    /// The size of pieces of memory: less than a block of the UB is none, and as much as a UB is no piece.
     pub(super) fn piece(&mut self, key: &'static str) -> Result<Fact<Bytes>, ProductError> {
-        self.fact_where(key, "at least 32 bytes", |bytes| *bytes >= Bytes(32))
+        self.fact_where(key, "32 bytes to 64 KiB", |bytes| (Bytes(32)..=Bytes(64 << 10)).contains(bytes))
+    }
+
+    /// A clock in MHz: times of a faster one would not fit.
+    pub(super) fn clock(&mut self, key: &'static str) -> Result<Fact<NonZeroU32>, ProductError> {
+        self.fact_where(key, "at most 100000 MHz", |mhz: &NonZeroU32| mhz.get() <= 100_000)
     }
 
     /// A property that follows from others unless a file states it.

@@ -5,6 +5,7 @@ use crate::product::Element;
 use super::expr::Reg;
 use super::instruction::{Granularity, Pipe};
 use super::operation::VectorOp;
+use super::operation::size_of;
 use super::scalar::Numbers;
 use super::source::{BufferId, NodeId, TensorId};
 use super::vector::BLOCK;
@@ -198,6 +199,14 @@ pub struct TransposeStep {
     pub to_high: bool,
     /// Whether the second sixteen 8-bit elements of each row are taken.
     pub from_high: bool,
+}
+
+impl TransposeStep {
+    /// Bytes that a repeat reads, and that it writes: sixteen blocks, of 8-bit elements the halves of so many.
+    #[must_use]
+    pub fn repeat_bytes(&self) -> u64 {
+        16 * u64::from(BLOCK.min(16 * size_of(self.element)))
+    }
 }
 
 /// A flag of a core.

@@ -19,6 +19,8 @@ pub struct Counted {
     pub misc: u64,
     /// Lanes of arithmetic on floats.
     pub float_lanes: u64,
+    /// Bytes of an operand of these.
+    pub float_bytes: u64,
     /// Time that bank conflicts took.
     pub conflicts: u64,
     /// Bytes of the UB that vector instructions read.
@@ -85,7 +87,7 @@ impl Counted {
             }
             Action::Transpose(step) => {
                 self.misc += time;
-                let bytes = u64::from(step.repeats) * 16 * 16 * u64::from(size_of(step.element));
+                let bytes = u64::from(step.repeats) * step.repeat_bytes();
                 self.vector_read += bytes;
                 self.vector_written += bytes;
             }
@@ -113,6 +115,7 @@ impl Counted {
             (&mut self.int16, other.int16),
             (&mut self.misc, other.misc),
             (&mut self.float_lanes, other.float_lanes),
+            (&mut self.float_bytes, other.float_bytes),
             (&mut self.conflicts, other.conflicts),
             (&mut self.vector_read, other.vector_read),
             (&mut self.vector_written, other.vector_written),
@@ -143,6 +146,7 @@ impl Counted {
         let lanes = if repeats == 0 { 0 } else { (repeats - 1) * of(vector.mask) + of(vector.last) };
         if is_float(element) {
             self.float_lanes += lanes;
+            self.float_bytes += lanes * u64::from(size_of(element));
         }
         for part in vector.op.parts().iter() {
             let bytes = match part.layout {

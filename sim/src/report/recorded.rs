@@ -55,7 +55,7 @@ struct Node {
 /// Arithmetic of a run, for its roofline.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Lanes of arithmetic on floats.
+    /// Lanes of arithmetic on floats, two of 16 bits as one of 32: a repeat does as many bytes of either.
     pub float_lanes: u64,
     /// Lanes of f32 that a core adds in a cycle at most, where the product says so.
     pub lanes_per_cycle: Option<f64>,
@@ -66,7 +66,7 @@ impl Work {
     #[must_use]
     pub fn of(gathered: &Gathered, soc: &Soc) -> Self {
         let cycles = soc.vector.cost(VectorOp::Add).ok().and_then(|cost| cost.cycles_32).filter(|cycles| *cycles > 0.0);
-        let float_lanes = gathered.cores.iter().map(|core| core.float_lanes).sum();
+        let float_lanes = gathered.cores.iter().map(|core| core.float_bytes).sum::<u64>() / 4;
         Self { float_lanes, lanes_per_cycle: cycles.map(|cycles| f64::from(REPEAT_BYTES / 4) / cycles) }
     }
 

@@ -218,3 +218,23 @@ fn loops_that_repeat_are_left_out() {
     let t = run(text, &soc, &Options::default()).unwrap();
     assert!(t.skipped_ratio > 0.999 && t.instructions > 2 * 1000 * 4000, "{} of {}", t.skipped_ratio, t.instructions);
 }
+
+/// What an inner loop leaves in its variable is what the next iteration of the outer one finds there.
+#[test]
+fn loops_are_walked_through_where_they_read_what_an_inner_one_left() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let timed = |read: &str, walk_all| {
+        let text = format!(
+            "cores 1\nub a: 65536\nub b: 512\nint j\nint n\nlet j = 200\nlet n = 200\n\
+             for w in 0..4 {{\nfor k in 0..2 {{\nadds.f32 b[0], b[0], 1.0 repeat 1\n}}\nset_flag v s 0\nwait_flag v s 0\n}}\n\
+             for i in 0..100 {{\nadds.f32 a[0], a[0], 1.0 repeat {read}\nset_flag v s 0\nwait_flag v s 0\n\
+             for j in 0..2 {{\nadds.f32 b[0], b[0], 1.0 repeat 1\n}}\nset_flag v s 0\nwait_flag v s 0\n}}\n"
+        );
+        run(&text, &soc, &Options { walk_all, ..Options::default() }).unwrap()
+    };
+    for (read, skips) in [("j", false), ("n", true)] {
+        let [t, all] = [false, true].map(|walk_all| timed(read, walk_all));
+        assert_eq!((t.cycles, t.task_us.to_bits()), (all.cycles, all.task_us.to_bits()), "{read}");
+        assert_eq!(t.skipped_ratio > 0.5, skips, "{read}: {}", t.skipped_ratio);
+    }
+}

@@ -213,3 +213,17 @@ fn the_scalar_unit_waits_for_flags() {
     };
     assert_eq!(adds(200), 2.0 * adds(100));
 }
+
+/// Of 8-bit elements half of each block takes part: 256 bytes a repeat.
+#[test]
+fn a_transposition_takes_as_long_as_its_bytes() {
+    let soc =
+        with(&plain(), &[("vector.transpose", "{ overhead_cycles = 20, cycles_8 = 1, cycles_16 = 1, cycles_32 = 1 }")]);
+    let of = |element: &str| {
+        cycles(
+            &format!("cores 1\nub a: 8192\nub b: 8192\ntranspose.{element} b[0](1, 2, 16), a[0](1, 2, 16) repeat 10\n"),
+            &soc,
+        )
+    };
+    assert_eq!(["u8", "u16", "f32"].map(of), [20 + 10, 20 + 20, 20 + 20]);
+}

@@ -181,3 +181,32 @@ fn what_never_happens_is_said() {
         run("cores 1\nub a: 256\nadd.f32 a[0], a[0], a[0] repeat 1\n", &unknown, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("vector.add is unknown"), "{error}");
 }
+
+/// A core that waits by software makes all wait as long, whichever it is.
+#[test]
+fn a_barrier_is_as_slow_as_the_slowest_cores() {
+    let soc = with(&plain(), &[("sync.sync_all_hard_us", "2"), ("sync.sync_all_soft_us", "5")]);
+    let of = |soft: u32| {
+        let text = format!(
+            "cores 2\ntensor w: f32[16] zeroed workspace\nub a: 256\nif core == {soft} {{\nsync_all soft w[0], a[0]\n}} else {{\nsync_all hard\n}}\n"
+        );
+        cycles(&text, &soc)
+    };
+    assert_eq!([of(0), of(1)], [5000; 2]);
+}
+
+#[test]
+fn what_cannot_be_counted_is_said() {
+    let of = |n: u64| {
+        let text = format!(
+            "cores 1\nub a: 512\nfor i in 0..{n} {{\nabs.f32 a[0], a[0] repeat 1\nset_flag v s 0\nwait_flag v s 0\n}}\n"
+        );
+        run(&text, &plain(), &Options::default())
+    };
+    // An iteration takes 21 cycles of 1024 ticks, and the core's start 2000 cycles.
+    let most = (1u64 << 57) / (21 * 1024);
+    assert_eq!(of(most - 100).unwrap().cycles, (most - 100) * 21);
+    for n in [most - 90, most + 10, i64::MAX as u64] {
+        assert!(matches!(of(n), Err(ClockError::Halt(Halt::TooLong { core: 0, node })) if node.0 == 0), "{n}");
+    }
+}

@@ -1,6 +1,7 @@
 //! L2 and additions in global memory.
 
-use ubtile_sim::clock::{Options, Start, Timing};
+use ubtile_sim::clock::{Options, Start, Timing, profile};
+use ubtile_sim::text;
 
 use super::{plain, run, time, with};
 
@@ -200,7 +201,50 @@ fn a_cache_fetches_no_more_than_the_tensor() {
                 let w = read.f32 y[0] assume 0..10\n";
     for (l2, cache) in [("32", "64"), ("512", "4096"), ("64", "64")] {
         let soc = with(&plain(), &[("memory.l2_line_bytes", l2), ("scalar.dcache_line_bytes", cache)]);
-        let timing = cold(text, &soc);
-        assert_eq!(timing.hbm.bytes, 2 * l2.parse::<u64>().unwrap(), "lines of {l2} and {cache}");
+        let (program, _) = text::parse(text, &soc).unwrap();
+        let mut fetched = 0;
+        let options = Options { start: Start::Cold, ..Options::default() };
+        profile(&program, &soc, &options, &mut |event| fetched += event.accesses.memory_read).unwrap();
+        assert_eq!(fetched, 2 * l2.parse::<u64>().unwrap(), "lines of {l2} and {cache}");
     }
+}
+
+/// Neighbouring lines do not push each other out of the scalar unit's cache.
+#[test]
+fn a_table_as_large_as_the_data_cache_is_fetched_once() {
+    let soc = with(&plain(), &[("scalar.dcache_bytes", "16 KiB"), ("scalar.dcache_line_bytes", "64")]);
+    let of = |lines: u64| {
+        let text = format!(
+            "cores 1\ntensor x: i32[8192] in\nfor r in 0..10 {{\nfor i in 0..{lines} {{\n\
+             let n = read.i32 x[64*i] assume 0..1\n}}\n}}\n"
+        );
+        time(&text, &soc).cycles
+    };
+    for lines in [1, 128, 256] {
+        assert_eq!(of(lines), lines * (10 * 10 + 200), "{lines}");
+    }
+    assert_eq!(of(257), 257 * 100 + (257 + 2 * 9) * 200, "the last line and the first have one place");
+}
+
+#[test]
+fn without_l2_all_is_main_memorys() {
+    let copies = |l2: &str| {
+        let soc = with(&plain(), &[("memory.l2_bytes", l2), ("memory.hbm_gbps", "16")]);
+        let of =
+            |text: &str| time(&format!("cores 1\ntensor x: f32[4096] inout\nub a: 16384\n{text}\n"), &soc).hbm.bytes;
+        [of("load a[0], x[0] bytes 16384"), of("store x[0], a[0] bytes 16384")]
+    };
+    assert_eq!([copies("0"), copies("511")], [[16384; 2]; 2]);
+}
+
+/// What scalar units fetch takes no bandwidth, so it is none of what main memory reaches of it.
+#[test]
+fn main_memory_never_does_more_than_it_can() {
+    let soc = with(&plain(), &[("memory.hbm_gbps", "16"), ("scalar.ub_access_cycles", "0")]);
+    let text = "cores 1\ntensor x: f32[262144] in\ntensor t: i32[16384] in\nub a: 65536\n\
+                load a[0], x[0] bytes 65536\nload a[0], x[65536] bytes 65536\n\
+                for i in 0..20 {\nlet n = read.i32 t[512*i] assume 0..1\n}\n";
+    let timing = cold(text, &soc);
+    assert_eq!(timing.hbm.bytes, 2 * 65536);
+    assert!(timing.hbm.ratio > 0.9 && timing.hbm.ratio <= 1.0 && timing.roofline.ratio <= 1.0, "{:?}", timing.hbm);
 }

@@ -145,9 +145,10 @@ proptest! {
         let program = program();
         let step = Step { node: NodeId(0), action: Action::Vector(case.step) };
         prop_assume!(program.check_action(&step.action).is_ok());
-        let (mut read, mut written, mut by_data) = (vec![false; SLOT], vec![false; SLOT], false);
+        let (mut read, mut written, mut by_data, mut bytes) = (vec![false; SLOT], vec![false; SLOT], false, 0);
         step.action.touches(|touch| {
             by_data |= touch.by_data;
+            bytes += u64::from(touch.rows) * u64::from(touch.bytes);
             for row in 0..u64::from(touch.rows) {
                 let start = (touch.start + row * touch.pitch) as usize;
                 for at in start..start + touch.bytes as usize {
@@ -156,6 +157,12 @@ proptest! {
                 }
             }
         });
+        // Of operands that are lanes, the active ones and nothing else.
+        let (parts, VectorStep { repeats, mask, last, .. }) = (case.step.op.parts(), case.step);
+        let active = u64::from(repeats.saturating_sub(1) * mask.count_ones() + last.count_ones() * repeats.min(1));
+        if parts.iter().all(|part| part.layout == Layout::Lanes) {
+            prop_assert_eq!(bytes, parts.iter().map(|part| active * u64::from(part.size)).sum::<u64>());
+        }
         if by_data {
             return Ok(());
         }

@@ -9,8 +9,8 @@ use ubtile_testkit::{Coordinates, Data, Rng, problems, reference};
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Problem, Tile, plan};
 use ubtile_tiling::{Dtype, Tensor, TensorDesc};
 
-use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, values, values_mut};
-use crate::plan::offset;
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, judge, values, values_mut};
+use crate::plan::{offset, possible};
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup, coordinates: Coordinates) {
@@ -37,7 +37,7 @@ pub fn gradient(problem: &Problem, tensor: Tensor) -> Data {
 
 /// The gradients of image and grid; one that is not wanted is empty.
 pub(super) fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option<[Data; 2]> {
-    let plan = plan(problem, &setup.target, &setup.options).ok()?;
+    let plan = possible(plan(problem, &setup.target, &setup.options), true)?;
     let mut outputs = [Tensor::InputGrad, Tensor::GridGrad].map(|tensor| gradient(problem, tensor));
     let inputs = Inputs {
         grad_output: values(&tensors.grad_output),
@@ -56,7 +56,8 @@ pub(super) fn run(problem: &Problem, setup: &Setup, tensors: &Tensors) -> Option
             run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
         }
     };
-    is_built(result).then_some(outputs)
+    result.unwrap_or_else(|error| panic!("{error}"));
+    Some(outputs)
 }
 
 fn by_shares(plan: &Plan, setup: &Setup, inputs: Inputs<'_>, outputs: &mut [Data; 2]) -> Result<(), RunError> {

@@ -6,10 +6,8 @@ use ubtile_testkit::{Data, Rng, problems, reference};
 use ubtile_tiling::Tensor;
 use ubtile_tiling::replication_pad2d_backward::{Plan, Problem, Tile, plan};
 
-use super::{
-    At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, is_built, judge, part, shares, tiles, values, values_mut,
-};
-use crate::plan::{Box3, offset};
+use super::{At, Boxes, Copies, Entry, Setup, Threads, boxed, copy, judge, part, shares, tiles, values, values_mut};
+use crate::plan::{Box3, offset, possible};
 
 /// Runs a problem and judges the result.
 pub fn check(problem: &Problem, setup: &Setup) {
@@ -20,7 +18,7 @@ pub fn check(problem: &Problem, setup: &Setup) {
 }
 
 pub(super) fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Option<Data> {
-    let plan = plan(problem, &setup.target, &setup.options).ok()?;
+    let plan = possible(plan(problem, &setup.target, &setup.options), true)?;
     let mut grad_input = problems::output(problem.slot(Tensor::GradInput));
     let result = match setup.entry {
         Entry::Tiles if problem.early_success().is_none() => by_tiles(
@@ -40,7 +38,8 @@ pub(super) fn run(problem: &Problem, setup: &Setup, grad_output: &Data) -> Optio
             run_parallel(&plan, setup.level, &Threads(setup.threads), inputs, outputs, workspace.bytes())
         }
     };
-    is_built(result).then_some(grad_input)
+    result.unwrap_or_else(|error| panic!("{error}"));
+    Some(grad_input)
 }
 
 fn by_shares(plan: &Plan, setup: &Setup, grad_output: Values<'_>, grad_input: &mut Data) -> Result<(), RunError> {

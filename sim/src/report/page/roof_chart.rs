@@ -99,7 +99,7 @@ pub(super) fn chart(report: &Document<'_>, run: &Document<'_>) -> Html {
     );
     let said = escaped(&said);
     Html::of(format!(
-        "<figure class=\"roofline\"><figcaption>Lanes of float arithmetic, 10<sup>9</sup> a second (upwards), by lanes for each byte that the \
+        "<figure class=\"roofline\"><figcaption>Lanes of float arithmetic, two of 16 bits as one of 32, 10<sup>9</sup> a second (upwards), by lanes for each byte that the \
          cores ask for (to the right). {said}.</figcaption>\n\
          <div class=\"chart\" role=\"img\" aria-label=\"{said}\"><div class=\"y\">{}</div><div class=\"inside\">\
          <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{drawing}</svg>{labels}</div>\

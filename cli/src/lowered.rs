@@ -26,6 +26,8 @@ use crate::threads::Threads;
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) soc: Soc,
+    /// Its clock before anything was set.
+    pub(crate) rated_mhz: Option<u32>,
     pub(crate) product: Product,
     pub(crate) described: Described,
     /// Where the vendor runs the problem.
@@ -51,7 +53,7 @@ pub(crate) enum NotMade {
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) program: Program,
-    /// What the plan needs of the caller.
+    /// What the program needs of the caller.
     pub(crate) workspace_bytes: usize,
     /// Of the vendor's scheme: which of its kernels it is.
     pub(crate) tiling_key: Option<usize>,
@@ -102,7 +104,8 @@ impl Lowered {
             vendor(of, on, args.scheme, false)?;
             Err(NotMade::Cpu)
         };
-        Ok(Self { soc: on.soc.clone(), product: on.product, described, vendor_route, refused, made, start })
+        let (soc, rated_mhz, product) = (on.soc.clone(), on.rated_mhz, on.product);
+        Ok(Self { soc, rated_mhz, product, described, vendor_route, refused, made, start })
     }
 
     /// The plan that the program follows, as `plan` tells it.
@@ -202,8 +205,8 @@ fn make(
         }
     }
     let plan = native(problem, place, args, &settings)?;
-    let program = lower::native(&plan, &on.soc).map_err(unusable)?;
-    Ok(Made { program, workspace_bytes: plan.workspace_bytes(), tiling_key: None })
+    let lowered = lower::native_in(&plan, &on.soc, &settings.tile).map_err(unusable)?;
+    Ok(Made { program: lowered.program, workspace_bytes: 0, tiling_key: None })
 }
 
 /// The same place, on the usual SoC where nothing else is said.

@@ -28,6 +28,8 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct OnSoc {
     pub(crate) soc: Soc,
+    /// Its clock before anything was set.
+    pub(crate) rated_mhz: Option<u32>,
     /// Whose rules hold.
     pub(crate) product: Product,
     /// The edition whose rules hold.
@@ -54,8 +56,9 @@ impl Place {
         let settings = Settings::new(args)?;
         let on_soc = |soc: Soc, product| {
             let keys = args.product_keys.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            let rated_mhz = rated_mhz(&soc);
             let soc = soc.with(keys, "--set").map_err(|e| Error::Usage(e.to_string()))?;
-            Ok(Self::Soc(Box::new(OnSoc::new(soc, product, args, &settings)?)))
+            Ok(Self::Soc(Box::new(OnSoc { rated_mhz, ..OnSoc::new(soc, product, args, &settings)? })))
         };
         match (&args.soc, &args.target, args.product) {
             (.., Some(Products::All)) => Err(Error::Usage("--product all is no machine".into())),
@@ -145,8 +148,13 @@ impl OnSoc {
             device.ub_bytes = settings.ub_bytes.unwrap_or(device.ub_bytes);
             device.deterministic = settings.deterministic.unwrap_or(false);
         }
-        Ok(Self { soc, product, edition: args.edition, spec, kept_of_set, device })
+        Ok(Self { soc, rated_mhz: None, product, edition: args.edition, spec, kept_of_set, device })
     }
+}
+
+/// The clock of a product's cores, where that is known.
+pub(crate) fn rated_mhz(soc: &Soc) -> Option<u32> {
+    soc.clock.core_mhz.get().ok().map(|mhz| mhz.get())
 }
 
 fn unknown(soc: &Soc, error: &Unknown) -> Error {
@@ -173,8 +181,12 @@ impl<'a> Settings<'a> {
         for Named { name, value } in &args.set {
             let is_tile = name.starts_with("tile_") || name == FACTOR;
             if !is_tile && !["local_bytes", "ub_bytes", "deterministic"].contains(&name.as_str()) {
+                if name == "cores" {
+                    return Err(Error::Usage("cores cannot be set of an operator: use --cores".into()));
+                }
                 let names = "local_bytes, ub_bytes, deterministic, tile_* and ubFactorElement";
-                let timed = "and where a program is timed the clock, bandwidths and keys of the product";
+                let timed =
+                    "and where a program is timed clock, bandwidth, l2, start and the product's keys (ubtile products)";
                 return Err(Error::Usage(format!("{name} cannot be set: {names} can be, {timed}")));
             }
             let number = value.parse::<usize>();

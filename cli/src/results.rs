@@ -102,7 +102,8 @@ fn profile(folder: &Path) -> Result<BTreeMap<&'static str, f64>, Error> {
     }
     if let Some((memory, _)) = table(folder, "Memory")? {
         for (name, from) in [(READ, "GM_to_UB_datas(KB)"), (WRITTEN, "UB_to_GM_datas(KB)")] {
-            numbers.extend(memory.get(from).map(|all| (name, all.iter().sum::<f64>() * 1024.0)));
+            // Of thousandths of a kilobyte; bytes are whole.
+            numbers.extend(memory.get(from).map(|all| (name, (all.iter().sum::<f64>() * 1024.0).round())));
         }
     }
     Ok(numbers)

@@ -1,9 +1,10 @@
 //! From a plan to the tile program that an Ascend would run.
 //!
-//! [`native`] lowers ubtile's own plans. These programs are not the vendor's kernels: they cut the work as the plan says (but that padding
-//! takes one plane after the other where a tile has several), one share on each core, and stream a tile's boxes through the UB in pieces
-//! that fit beside each other, so that loads, vector instructions and stores of neighbouring pieces run at the same time. Their results
-//! are those of `docs/numerics.md`, bit by bit.
+//! [`native`] lowers ubtile's own plans. These programs are not the vendor's kernels: each core makes what the plan's shares are, and
+//! streams it through the UB in pieces that fit beside each other, so that loads, vector instructions and stores of neighbouring
+//! pieces run at the same time. A plan's tiles are those of the kernels, which have all of a tile's boxes at hand at once; pieces are as
+//! large as the UB allows, or as [`native_in`] is told. What kernels stage in a workspace stays in the UB, so programs ask for none. Their
+//! results are those of `docs/numerics.md`, bit by bit.
 //!
 //! [`vendor`] does the same for the vendor's tilings, as its published kernels go about it. Sums that cores add to in global memory
 //! have no fixed order there, so results agree within what their rounding allows.
@@ -15,6 +16,7 @@ mod builder;
 mod grid_sampler_2d_backward;
 mod im2col_backward;
 mod max_unpool2d_backward;
+mod pieces;
 mod replication_pad2d_backward;
 mod ring;
 mod room;
@@ -25,12 +27,13 @@ mod zero;
 
 use std::fmt;
 
-use ubtile_tiling::{Dtype, Problem, Tensor, TensorSlot, TilingPlan, VendorPlan};
+use ubtile_tiling::{Choice, Dtype, Problem, Tensor, TensorSlot, TilingPlan, VendorPlan};
 
 use crate::product::{Element, Soc, Unknown};
-use crate::program::{Program, ProgramError, Role, TensorId};
+use crate::program::{Program, ProgramError, Role, Source, TensorId};
 
 use builder::Builder;
+use pieces::Most;
 use room::Room;
 
 /// The generation whose published kernels this model has: that of Atlas A2 and A3.
@@ -51,6 +54,29 @@ pub enum LowerError {
         got: usize,
         /// What they take.
         want: usize,
+    },
+    /// A size of the program's pieces that is not possible.
+    Piece {
+        /// Which.
+        name: &'static str,
+        /// The size that was asked for.
+        got: usize,
+        /// The largest that fits.
+        fits: usize,
+    },
+    /// A size below the least that the program's pieces can have.
+    PieceLeast {
+        /// Which.
+        name: &'static str,
+        /// The size that was asked for.
+        got: usize,
+        /// The least.
+        least: usize,
+    },
+    /// A size that the program's pieces do not have.
+    NoPiece {
+        /// Those that can be asked for.
+        names: Vec<&'static str>,
     },
     /// Too few flags from one pipe to another.
     Flags {
@@ -78,6 +104,14 @@ impl fmt::Display for LowerError {
             Self::LocalBytes { got, want } => {
                 write!(f, "local_bytes {got}: the smallest pieces of the program take {want}, {} more", want - got)
             }
+            Self::PieceLeast { name, got, least } => {
+                write!(f, "{name} {got} is {} less than the program's pieces can have; {least} fits", least - got)
+            }
+            Self::Piece { name, got, fits } => {
+                write!(f, "{name} {got} is {} more than the program's pieces can have; {fits} fits", got - fits)
+            }
+            Self::NoPiece { names } if names.is_empty() => f.write_str("the program has no pieces of a size to set"),
+            Self::NoPiece { names } => write!(f, "the program's pieces have {}", names.join(", ")),
             Self::Flags { got, want } => {
                 write!(
                     f,
@@ -99,11 +133,63 @@ impl From<ProgramError> for LowerError {
     }
 }
 
-/// The program of a native plan.
+/// A program and its pieces.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The program.
+    pub program: Program,
+    /// The sizes of its pieces, and why they are no larger; none where there is nothing to compute.
+    pub pieces: Vec<Choice>,
+}
+
+/// The program of a native plan, in pieces as large as fit.
 ///
 /// # Errors
 /// There is none, or the product cannot run it.
 pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
+    let room = room(plan, soc)?;
+    let (source, _) = in_pieces(plan, room)?;
+    Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
+}
+
+/// The same in pieces whose named sizes are at most as said.
+///
+/// # Errors
+/// As of [`native`]; a size that the pieces do not have, or that is more than fits.
+pub fn native_in(plan: &TilingPlan, soc: &Soc, sizes: &[(&str, usize)]) -> Result<Lowered, LowerError> {
+    let mut room = room(plan, soc)?;
+    let (mut source, mut pieces) = in_pieces(plan, room)?;
+    if !sizes.is_empty() {
+        room.most = most(&pieces, sizes)?;
+        (source, pieces) = in_pieces(plan, room)?;
+        for &(asked, got) in sizes {
+            if let Some(&Choice { name, value: least, .. }) = pieces.iter().find(|c| c.name == asked && c.value > got) {
+                return Err(LowerError::PieceLeast { name, got, least });
+            }
+        }
+    }
+    Ok(Lowered { program: Program::new(substitute::substitute(source, soc, room), soc)?, pieces })
+}
+
+/// The most that pieces may have by what a caller asks for, when so much would fit.
+fn most(fit: &[Choice], sizes: &[(&str, usize)]) -> Result<Most, LowerError> {
+    let mut most = Most::ALL;
+    for &(asked, got) in sizes {
+        let choice = fit.iter().find(|choice| choice.name == asked);
+        let (Some(&Choice { name, value: fits, .. }), Some(most)) = (choice, most.of(asked)) else {
+            let names = fit.iter().map(|choice| choice.name).filter(|name| most.of(name).is_some()).collect();
+            return Err(LowerError::NoPiece { names });
+        };
+        if got > fits {
+            return Err(LowerError::Piece { name, got, fits });
+        }
+        *most = got.max(1);
+    }
+    Ok(most)
+}
+
+/// What a plan's program may use of a core, if there is a program.
+fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
     let problem = plan.problem();
     contiguous(&problem)?;
     if problem.tensors().any(|slot| slot.dtype == Dtype::Bf16) && !plan.target().capabilities.bf16 {
@@ -111,18 +197,20 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
     }
     // What unpooling and the grid sampler do not hold of a plane costs them more than what the scalar unit shifts.
     let rows = matches!(plan, TilingPlan::ReplicationPad2dBackward(_) | TilingPlan::Im2colBackward(_));
-    let room = Room::new(plan.target(), soc, rows)?;
-    let source = if problem.early_success().is_some() {
-        zero::zero(&problem, room)?
-    } else {
-        match plan {
-            TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan, room)?,
-            TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan, room)?,
-            TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan, room)?,
-            TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::native(plan, room)?,
-        }
-    };
-    Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
+    Room::new(plan.target(), soc, rows)
+}
+
+/// A native plan's code, and its pieces.
+fn in_pieces(plan: &TilingPlan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
+    if plan.problem().early_success().is_some() {
+        return Ok((zero::zero(&plan.problem(), room)?, Vec::new()));
+    }
+    match plan {
+        TilingPlan::ReplicationPad2dBackward(plan) => replication_pad2d_backward::native(plan, room),
+        TilingPlan::Im2colBackward(plan) => im2col_backward::native(plan, room),
+        TilingPlan::MaxUnpool2dBackward(plan) => max_unpool2d_backward::native(plan, room),
+        TilingPlan::GridSampler2dBackward(plan) => grid_sampler_2d_backward::native(plan, room),
+    }
 }
 
 /// The program of the vendor's kernel with its tiling, where this model has one: GridSampler2DBackward (bilinear, nearest) and

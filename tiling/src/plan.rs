@@ -93,6 +93,8 @@ pub enum Bound {
     Numerics,
     /// A rule of the vendor's tiling, such as one core for F16.
     Vendor,
+    /// What an instruction of a program can do, or beyond which more saves nothing (what the choice counts).
+    Instructions,
 }
 
 impl Bound {
@@ -106,6 +108,7 @@ impl Bound {
             Self::Work => "work",
             Self::Numerics => "numerics",
             Self::Vendor => "vendor",
+            Self::Instructions => "instructions",
         }
     }
 }

@@ -84,7 +84,14 @@ fn every_cell_of_the_support_matrix() {
                 let native = json(Path::new("."), &format!("plan {args} --scheme native"));
                 assert_eq!((&native["scheme"], &native["tiling_key"]), (&json!("native"), &Value::Null), "{args}");
                 let local = native["target"]["local_bytes"].as_u64().unwrap();
-                assert!(native["phases"][0]["largest_tile_bytes"].as_u64().unwrap() <= local, "{args}");
+                assert_eq!(
+                    (&native["workspace_bytes"], &native["phases"][0]["tiles"]),
+                    (&json!(0), &Value::Null),
+                    "{args}"
+                );
+                let held =
+                    native["choices"].as_array().unwrap().iter().filter(|choice| choice["bound"] == "local_bytes");
+                assert!(held.map(|choice| choice["used"].as_u64().unwrap()).all(|used| used <= local), "{args}");
                 assert_eq!(local, if generation == 2 { 184 << 10 } else { 248 << 10 }, "{args}");
             }
         }
@@ -284,9 +291,9 @@ fn a_product_that_refuses_an_override_does_not_stop_the_others() {
         }
         assert_eq!(plan["scheme"].is_null(), !reason.is_empty(), "{plan}");
     }
-    let points = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --set tile_points=4"));
+    let points = ok(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --set tile_points=8"));
     assert!(points.contains("- atlas-a2: --set tile_points is of the native scheme"), "{points}");
-    assert!(points.contains("| tile_points 4, tile_channels 3 |"), "{points}");
+    assert!(points.contains("| tile_points 8, tile_input_points 64, tile_input_channels 3,"), "{points}");
     let line = fails(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --cores 1000"), 3);
     assert!(line.contains("cores 1000 is 968 more than the 32 vector cores of Ascend910A"), "{line}");
     let line = fails(Path::new("."), &format!("plan {GRID_SAMPLER} --product all --set speed=1"), 2);
@@ -304,7 +311,7 @@ fn choices_have_the_next_value_on_both_sides() {
                 assert!(choice["alternative"].as_u64().is_none_or(|less| less < value), "{choice}");
                 assert!(larger["value"].as_u64().unwrap() > value, "{choice}");
                 // What is said to break a bound does, and what is said to be legal is taken.
-                if !["block_dim", "tile_channels", "tile_taps"].contains(&name) {
+                if !["block_dim", "tile_channels", "tile_taps", "tile_input_channels"].contains(&name) {
                     let set = format!("plan {args} {more} --set {name}={}", larger["value"]);
                     let over = larger["over"].as_u64().unwrap();
                     if over == 0 {

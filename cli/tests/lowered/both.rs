@@ -6,7 +6,7 @@ use ubtile_kernels::{
 };
 use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::exec::{Global, Run};
-use ubtile_sim::lower::{LowerError, native};
+use ubtile_sim::lower::{LowerError, native_in};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::{Action, Pipe, Program, Step, Walker};
 use ubtile_sim::sanitize::sanitize;
@@ -48,9 +48,14 @@ pub(crate) fn lower(problem: &Problem, at: &At) -> Result<(TilingPlan, Program),
     let spec = TargetSpec { cores: at.cores, ..soc.target_spec().unwrap() };
     let options = PlanOptions { local_bytes: at.local_bytes, ..PlanOptions::default() };
     let plan = plan(problem, &spec, &options).unwrap_or_else(|e| panic!("{problem:?} {at:?}: {e}"));
-    let plan = at.tile.map_or(Ok(plan), |(name, value)| plan.with_tile(name, value));
-    let plan = plan.unwrap_or_else(|e| panic!("{problem:?} {at:?}: {e}"));
-    let program = native(&plan, &soc)?;
+    let program = match native_in(&plan, &soc, at.tile.as_slice()) {
+        // The nearest size that is possible, then.
+        Err(LowerError::Piece { name, fits, .. } | LowerError::PieceLeast { name, least: fits, .. }) => {
+            native_in(&plan, &soc, &[(name, fits)])?.program
+        }
+        Err(LowerError::NoPiece { .. }) => native_in(&plan, &soc, &[])?.program,
+        lowered => lowered?.program,
+    };
     let (got, limit) = (program.local_bytes() as usize, plan.target().local_bytes);
     assert!(got <= limit, "{problem:?} {at:?}: {got} bytes of UB, and the plan may use {limit}");
     Ok((plan, program))

@@ -60,7 +60,14 @@ fn small_memory_and_small_tiles() {
     for mode in modes() {
         let dtype = rng.pick(&DTYPES);
         let problem = of(GridSampler { dtype, n: 1, c: 70, hi: 23, wi: 13, ho: 9, wo: 17, ..mode });
-        for at in [At::cores(3).bytes(40 * 1024), At::cores(1).bytes(80 * 1024), At::cores(2).tile("tile_points", 50)] {
+        for at in [
+            At::cores(3).bytes(40 * 1024),
+            At::cores(1).bytes(80 * 1024),
+            At::cores(2).tile("tile_points", 50),
+            At::cores(2).tile("tile_input_points", 50),
+            At::cores(2).tile("tile_input_rows", 5),
+            At::cores(1).tile("tile_input_columns", 4),
+        ] {
             let kinds = kinds(&mut rng);
             check(&problem, &at, kinds, rng.next_u64());
         }
@@ -91,7 +98,7 @@ fn images_that_the_memory_does_not_hold() {
         let ho = [5, 19][i / 9 % 2];
         let problem = of(GridSampler { dtype, n: 1, c: 2, hi, wi, ho, wo: 13, ..mode });
         let at = At::cores(1 + i % 2).bytes((36 + 8 * (i % 4)) * 1024);
-        let at = if i % 2 == 0 { at.tile("tile_points", 32) } else { at };
+        let at = if i % 2 == 0 { at.tile("tile_input_points", 32) } else { at };
         if mode.interpolation != Interpolation::Nearest && i % 4 == 0 {
             let (_, program) = lower(&problem, &at).unwrap();
             assert!(text::print(program.source()).contains("for slice in"), "{problem:?}: the plane is whole");

@@ -5,6 +5,7 @@ mod both;
 mod grid_sampler_2d_backward;
 mod im2col_backward;
 mod max_unpool2d_backward;
+mod pieces;
 mod products;
 mod replication_pad2d_backward;
 mod vendor;

@@ -44,8 +44,8 @@ pub enum Change {
 impl Change {
     /// Every change with what it means for whoever writes the program.
     pub const ALL: [(Self, &'static str); 12] = [
-        (Self::NoLoadLatency, "load earlier, with a second buffer: no load latency"),
-        (Self::NoStoreLatency, "do not wait for stores, with a second buffer: no store latency"),
+        (Self::NoLoadLatency, "load earlier, with one more buffer: no load latency"),
+        (Self::NoStoreLatency, "do not wait for stores, with one more buffer: no store latency"),
         (Self::NoIssue, "fewer and larger copies: no issue time"),
         (Self::NoConflicts, "operands in different bank groups: no bank conflicts"),
         (Self::NoOverhead, "fewer and longer vector instructions: no overhead"),

@@ -2,6 +2,8 @@
 
 mod scalar_unit;
 
+use ubtile_tiling::Choice;
+
 use super::room::Room;
 use crate::product::Element;
 use crate::program::{
@@ -21,6 +23,7 @@ pub(super) struct Builder {
     address: u32,
     pending: Pending,
     room: Room,
+    pieces: Vec<Choice>,
 }
 
 /// What vector instructions may still be at, since the last barrier of their pipe.
@@ -53,6 +56,7 @@ impl Builder {
             address: 0,
             pending: Pending::default(),
             room,
+            pieces: Vec::new(),
         }
     }
 
@@ -67,10 +71,22 @@ impl Builder {
         self.room
     }
 
+    /// Says how large pieces are, those of a core's first part where it has several.
+    pub(super) fn piece(&mut self, size: Choice) {
+        if !self.pieces.iter().any(|other| other.name == size.name) {
+            self.pieces.push(size);
+        }
+    }
+
     /// The source, once everything is closed.
-    pub(super) fn finish(mut self) -> Source {
+    pub(super) fn finish(self) -> Source {
+        self.finish_in_pieces().0
+    }
+
+    /// The source, and how large its pieces are.
+    pub(super) fn finish_in_pieces(mut self) -> (Source, Vec<Choice>) {
         self.source.body = self.bodies.pop().unwrap_or_default();
-        self.source
+        (self.source, self.pieces)
     }
 
     /// What has no code: tensors and buffers.

@@ -16,7 +16,7 @@ mod vendor;
 use std::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan, Work};
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::{Choice, Problem, Tensor};
 
 pub(super) use vendor::vendor;
 
@@ -34,7 +34,7 @@ struct Pixels {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
     let problem = plan.problem();
     let shares = plan.block_dim();
     let mut b = Builder::new(shares, room);
@@ -62,7 +62,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
             input_grad::lower(&mut b, plan, &pixels, ([grad_output, grid], to))?;
         }
     }
-    Ok(b.finish())
+    Ok(b.finish_in_pieces())
 }
 
 /// What a share makes of `input_grad`, and of `grid_grad` the points, counted over all images.

@@ -10,9 +10,10 @@ mod layout;
 use std::num::NonZeroUsize;
 
 use ubtile_tiling::im2col_backward::Plan;
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::{Choice, Problem, Tensor};
 
 use super::builder::{Builder, int};
+use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, PER_BLOCK, Run, cast, cast_op, fill, scalar, stride};
@@ -51,9 +52,8 @@ enum Sums {
 const MOST_SIZE: usize = i32::MAX.unsigned_abs() as usize;
 
 /// The program.
-pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
     let problem = plan.problem();
-    let [(_, tile_rows), (_, tile_columns), _] = plan.tile_sizes();
     let [stride, dilation] = [problem.stride, problem.dilation].map(|sizes| sizes.map(NonZeroUsize::get));
     if [stride, dilation, problem.padding].as_flattened().iter().any(|&size| size > MOST_SIZE) {
         return Err(LowerError::NotLowered("strides, dilations and paddings above 2147483647"));
@@ -71,12 +71,19 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
         width: problem.w,
         all,
         phases: stride[1].min(problem.w),
-        rows: problem.h.min(tile_rows),
-        columns: all.min((tile_columns / stride[1]).max(1)),
+        rows: problem.h.min(room.most.rows),
+        columns: all.min((room.most.columns / stride[1]).max(1)),
+        slots: 2,
     };
-    layout.fit(room.local_bytes)?;
+    let [most_rows, most_columns] = layout.fit(room.local_bytes)?;
 
     let mut b = Builder::new(plan.block_dim(), room);
+    let limits = Limits { all: problem.h, instructions: most_rows, bytes: room.local_bytes };
+    b.piece(choice("tile_rows", layout.rows, 1, limits, |rows| Layout { rows, ..layout }.bytes()));
+    let limits = Limits { all: problem.w, instructions: most_columns * stride[1], ..limits };
+    b.piece(choice("tile_columns", layout.out_columns(), stride[1], limits, |columns| {
+        Layout { columns: columns.div_ceil(stride[1]), ..layout }.bytes()
+    }));
     let of = Problem::Im2colBackward(*problem);
     let source = tensor(&mut b, &of, Tensor::GradOutput)?;
     let target = tensor(&mut b, &of, Tensor::Out)?;
@@ -87,12 +94,13 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
         .collect();
     shares::planes(&mut b, &rows, problem.h, |b, plane, from, to| lowering.plane(b, plane, from, to));
     lowering.end(&mut b);
-    Ok(b.finish())
+    Ok(b.finish_in_pieces())
 }
 
 impl Lowering {
     fn new(b: &mut Builder, layout: Layout, source: TensorId, target: TensorId) -> Self {
-        let loaded = Ring::new(b, ("windows", layout.window_bytes(), 2), Some("tile_taps"), &[Pipe::Mte2, Pipe::V]);
+        let loaded =
+            Ring::new(b, ("windows", layout.window_bytes(), layout.slots), Some("tile_taps"), &[Pipe::Mte2, Pipe::V]);
         let wide = layout.input.is_short();
         let wide =
             wide.then(|| b.buffer("windows_f32", layout.window_rows() * layout.lanes() * 4, 1, Some("tile_rows")));

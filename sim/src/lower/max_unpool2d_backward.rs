@@ -8,9 +8,10 @@ mod path;
 mod table;
 
 use ubtile_tiling::max_unpool2d_backward::Plan;
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::{Choice, Problem, Tensor};
 
 use super::builder::{Builder, int};
+use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
@@ -98,18 +99,23 @@ struct Pairs {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
     let problem = plan.problem();
-    let [(_, tile_elements), (_, tile_cells)] = plan.tile_sizes();
     let (plane, all) = (problem.h * problem.w, problem.out_h * problem.out_w);
     let path = Path::new(problem.dtype, problem.out_dtype)?;
     let index = element(problem.index_dtype)?;
     let budget = room.local_bytes;
-    let most = plane.min(tile_elements).min(MOST_ELEMENTS);
-    let sizes = Sizes { path, index, elements: most, cells: all.min(tile_cells), all, tables: 2 };
+    let most = plane.min(room.most.elements).min(MOST_ELEMENTS);
+    let sizes = Sizes { path, index, elements: most, cells: all.min(room.most.cells), all, tables: 2 };
     let sizes = fit(sizes, budget)?;
 
     let mut b = Builder::new(plan.block_dim(), room);
+    let limits = Limits { all: plane, instructions: MOST_ELEMENTS, bytes: budget };
+    b.piece(choice("tile_elements", sizes.elements, 1, limits, |elements| Sizes { elements, ..sizes }.bytes()));
+    let limits = Limits { all, instructions: usize::MAX, ..limits };
+    // A slice is whole blocks.
+    let step = BLOCK_BYTES / sizes.path.loaded;
+    b.piece(choice("tile_cells", sizes.cells, step, limits, |cells| Sizes { cells, ..sizes }.bytes()));
     let of = Problem::MaxUnpool2dBackward(*problem);
     let source = tensor(&mut b, &of, Tensor::GradOutput)?;
     let indices = tensor(&mut b, &of, Tensor::Indices)?;
@@ -121,7 +127,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
         lowering.plane(b, at, (&first, from, to));
     });
     lowering.end(&mut b);
-    Ok(b.finish())
+    Ok(b.finish_in_pieces())
 }
 
 /// The largest sizes that fit: a whole plane twice, once, or slices of it.
@@ -136,7 +142,7 @@ fn fit(sizes: Sizes, budget: usize) -> Result<Sizes, LowerError> {
     }
     // A slice ends where a block does, so that the zero behind it is in a block of its own.
     let block = BLOCK_BYTES / sizes.path.loaded;
-    let slices = sizes.all.min(sizes.cells).div_ceil(block).min((sizes.all - 1) / block);
+    let slices = (sizes.all.min(sizes.cells) / block).max(1).min((sizes.all - 1) / block);
     if slices == 0 {
         // A plane of a block at most is not cut.
         let smallest = Sizes { elements: 1, tables: 1, cells: sizes.all, ..sizes };

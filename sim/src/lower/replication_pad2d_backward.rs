@@ -14,11 +14,12 @@ mod line;
 mod vendor;
 
 use ubtile_tiling::replication_pad2d_backward::Plan;
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::{Choice, Problem, Tensor};
 
 pub(super) use vendor::vendor;
 
 use super::builder::{Builder, int};
+use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert, largest};
@@ -64,12 +65,10 @@ struct Piece {
 }
 
 /// The program.
-pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
+pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
     let problem = plan.problem();
     let compute = Compute::of(problem.dtype)?;
-    let [(name, size)] = plan.tile_sizes();
-    let [tile_rows, tile_columns] = ["tile_rows", "tile_columns"].map(|of| if of == name { size } else { usize::MAX });
-    if let Some(batches) = Batches::of(plan, room, compute, [tile_rows, tile_columns]) {
+    if let Some(batches) = Batches::of(plan, room, compute) {
         return batches.program(plan, room);
     }
     let (rows, columns) = (Line::new(plan.rows()), Line::new(plan.columns()));
@@ -77,7 +76,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
 
     // As wide as strides allow, and as high as fits.
     let widest = MOST_STRIDE * BLOCK_BYTES / compute.size;
-    let mut width = problem.w.min(widest).min(tile_columns).max(1);
+    let mut width = problem.w.min(widest).min(room.most.columns).max(1);
     let folded = rows.most_folded().min(FOLD_ROWS);
     let bytes = |height: usize, width: usize| {
         let pitch = blocks(width * compute.size);
@@ -89,11 +88,15 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     while width > 1 && bytes(1, width) > budget {
         width = width.div_ceil(2);
     }
-    let most = problem.h.min(MOST_ROWS).min(tile_rows).max(1);
+    let most = problem.h.min(MOST_ROWS).min(room.most.rows).max(1);
     let height = largest(most, budget, |height| bytes(height, width))?;
     let pitch = blocks(width * compute.size);
 
     let mut b = Builder::new(plan.block_dim(), room);
+    let limits = Limits { all: problem.h, instructions: MOST_ROWS, bytes: budget };
+    b.piece(choice("tile_rows", height, 1, limits, |height| bytes(height, width)));
+    let limits = Limits { all: problem.w, instructions: widest, ..limits };
+    b.piece(choice("tile_columns", width, 1, limits, |width| bytes(height, width)));
     let of = Problem::ReplicationPad2dBackward(*problem);
     let input = tensor(&mut b, &of, Tensor::GradOutput)?;
     let output = tensor(&mut b, &of, Tensor::GradInput)?;
@@ -109,7 +112,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<Source, LowerError> {
     lowering.begin(&mut b);
     lowering.share(&mut b, plan);
     lowering.end(&mut b);
-    Ok(b.finish())
+    Ok(b.finish_in_pieces())
 }
 
 impl Lowering {

@@ -24,7 +24,7 @@ impl Ring {
     ) -> Self {
         let next = |i: usize| pipes[(i + 1) % pipes.len()];
         let free = pipes.iter().enumerate().map(|(i, pipe)| u32::from(b.free_flags(*pipe, next(i)))).min();
-        let slots = slots.min(b.room().slots()).min(free.unwrap_or(1)).max(1);
+        let slots = b.room().slots(slots).min(free.unwrap_or(1)).max(1);
         let buffer = b.buffer(name, bytes, slots, field);
         let slot = (slots > 1).then(|| b.register(&format!("{name}_slot"), Content::Int));
         let stages = pipes.iter().enumerate().map(|(i, pipe)| {

@@ -3,6 +3,7 @@
 use ubtile_tiling::TargetSpec;
 
 use super::LowerError;
+use super::pieces::Most;
 use super::substitute::Scratch;
 use crate::product::Soc;
 use crate::program::Pipe;
@@ -21,6 +22,8 @@ pub(super) struct Room {
     flags: u8,
     /// What stands in for what a product lacks, where copies take whole blocks alone.
     pub(super) scratch: Option<Scratch>,
+    /// How large pieces may be.
+    pub(super) most: Most,
 }
 
 impl Room {
@@ -35,7 +38,7 @@ impl Room {
         let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {
             return Err(LowerError::LocalBytes { got: target.local_bytes, want: bytes });
         };
-        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX), scratch })
+        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX), scratch, most: Most::ALL })
     }
 
     /// Bytes of local memory for a program that nothing has to stand in for.
@@ -55,8 +58,8 @@ impl Room {
         self.flags.saturating_sub(1)
     }
 
-    /// Most slots of a buffer: each takes a flag, and there are buffers for three.
-    pub(super) fn slots(self) -> u32 {
-        if u32::from(self.flags) < FLAGS { 1 } else { 2 }
+    /// Slots of a buffer for which so many are wanted: each takes a flag, and where there are few, there are buffers for three.
+    pub(super) fn slots(self, wanted: u32) -> u32 {
+        if u32::from(self.flags) < FLAGS { 1 } else { wanted }
     }
 }

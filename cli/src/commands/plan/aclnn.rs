@@ -47,8 +47,8 @@ pub(super) struct Saving {
     pub(super) saves_bytes: i64,
 }
 
-/// The graph of a call; `None` where the vendor's library would refuse it or fail.
-pub(super) fn call(problem: &Problem, device: &Device, native_bytes: Option<usize>) -> Option<(Graph, AclnnReport)> {
+/// The graph of a call, which a native program may do without; `None` where the vendor's library would refuse it or fail.
+pub(super) fn call(problem: &Problem, device: &Device, has_native: bool) -> Option<(Graph, AclnnReport)> {
     let graph = graph(problem, device).ok()?;
     let steps = graph.steps().iter().map(|step| StepReport {
         kernel: step.kernel,
@@ -71,12 +71,12 @@ pub(super) fn call(problem: &Problem, device: &Device, native_bytes: Option<usiz
         peak_bytes: graph.peak_bytes(),
         bytes_without_reuse: graph.bytes_without_reuse(),
         unmodelled: graph.unmodelled().to_vec(),
-        savings: savings(problem, device, &graph, native_bytes),
+        savings: savings(problem, device, &graph, has_native),
     };
     Some((graph, report))
 }
 
-fn savings(problem: &Problem, device: &Device, graph: &Graph, native_bytes: Option<usize>) -> Vec<Saving> {
+fn savings(problem: &Problem, device: &Device, graph: &Graph, has_native: bool) -> Vec<Saving> {
     let ways = [
         ("conversions inside the kernel", &["Cast"][..], Inside { casts: true, ..Inside::default() }),
         ("layout inside the kernel", &["Transpose", "TransData"], Inside { layouts: true, ..Inside::default() }),
@@ -98,10 +98,8 @@ fn savings(problem: &Problem, device: &Device, graph: &Graph, native_bytes: Opti
             savings.push(saving(name, other.bytes()));
         }
     }
-    if !graph.steps().is_empty()
-        && let Some(bytes) = native_bytes
-    {
-        savings.push(saving("the native scheme, called directly", bytes as u64));
+    if !graph.steps().is_empty() && has_native {
+        savings.push(saving("the native scheme, called directly", 0));
     }
     savings
 }

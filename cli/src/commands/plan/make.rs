@@ -1,11 +1,14 @@
 //! From a problem and a machine to a report: which scheme, its tiling, its workspace.
 
-use ubtile_tiling::{PlanError, Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
+use ubtile_sim::lower::{self, LowerError, Lowered};
+use ubtile_tiling::{Phase, PlanError, Problem, Route, TilingPlan, VendorError, VendorPlan, vendor_plan};
 
 use super::aclnn;
 use super::decisions;
 use super::means::{means, on_ai_core};
-use super::report::{ChoiceReport, PhaseReport, Plan, PriceReport, RegionReport, TargetReport, TilingData, phases};
+use super::report::{
+    ChoiceReport, Mean, PhaseReport, Plan, PriceReport, RegionReport, TargetReport, TilingData, phases,
+};
 use crate::args::{Attributes, PlaceArgs, Scheme};
 use crate::error::Error;
 use crate::output::TensorReport;
@@ -107,7 +110,8 @@ fn outline(
     Ok((problem, report))
 }
 
-/// The native plan with the sizes of tiles that were asked for.
+/// The native plan: for the kernels with the sizes of tiles that were asked for; of a SoC, whose programs keep in the unified buffer what
+/// kernels stage in a workspace and are cut into [pieces](lower::native_in) of their own, without.
 pub(crate) fn native(
     problem: &Problem,
     place: &Place,
@@ -125,8 +129,12 @@ pub(crate) fn native(
         };
         Error::Unusable(format!("{error}{more}"))
     };
-    let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(args.workspace_limit)).map_err(unusable)?;
-    settings.tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
+    let (limit, tile) = match place {
+        Place::Soc(_) => (None, &[][..]),
+        Place::Target { .. } => (args.workspace_limit, settings.tile.as_slice()),
+    };
+    let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(limit)).map_err(unusable)?;
+    tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
 }
 
 fn on_soc(
@@ -147,8 +155,9 @@ fn on_soc(
             report.decisions.extend(decisions::converted(problem, on));
         }
         None if on_ai_core => {
-            report.native(&native(problem, place, args, settings)?, settings);
+            let plan = native(problem, place, args, settings)?;
             report.means = means(problem, &on.spec);
+            report.program(&plan, on, settings)?;
         }
         None => {
             let why = format!("the cores of {} do not compute these dtypes: there is no tiling", on.soc.name());
@@ -159,15 +168,12 @@ fn on_soc(
     if let Some(route) = problem.vendor_route(on.product, on.edition) {
         report.decisions.insert(1, decisions::route(problem, on, route));
     }
-    if let Ok(device) = &on.device {
-        let native =
-            on_ai_core.then(|| ubtile_tiling::plan(problem, &on.spec, &settings.options(args.workspace_limit)));
-        let native_bytes = native.and_then(Result::ok).map(|plan| plan.workspace_bytes());
-        if let Some((graph, aclnn)) = aclnn::call(problem, device, native_bytes) {
-            report.aclnn_workspace_bytes = Some(graph.bytes());
-            report.kernel_workspace_bytes = report.kernel_workspace_bytes.or(graph.kernel_workspace_bytes());
-            report.aclnn = Some(aclnn);
-        }
+    if let Ok(device) = &on.device
+        && let Some((graph, aclnn)) = aclnn::call(problem, device, on_ai_core)
+    {
+        report.aclnn_workspace_bytes = Some(graph.bytes());
+        report.kernel_workspace_bytes = report.kernel_workspace_bytes.or(graph.kernel_workspace_bytes());
+        report.aclnn = Some(aclnn);
     }
     Ok(())
 }
@@ -233,6 +239,34 @@ impl Plan {
         self.prices = plan.prices().map(PriceReport::new).collect();
     }
 
+    /// What the program of a plan takes of a SoC: no workspace, and pieces instead of the kernels' tiles.
+    fn program(&mut self, plan: &TilingPlan, on: &OnSoc, settings: &Settings<'_>) -> Result<(), Error> {
+        self.scheme = Some("native");
+        self.block_dim = Some(plan.block_dim());
+        self.workspace_bytes = Some(0);
+        self.target.local_bytes = plan.target().local_bytes;
+        let computes = |phase: &Phase| matches!(phase.name, "zero" | "images" | "compute");
+        self.phases =
+            plan.phases().filter(computes).map(|Phase { name, shares }| PhaseReport::untiled(name, shares)).collect();
+        let of_cores = plan.choices().filter(|choice| !choice.name.starts_with("tile_"));
+        self.choices = of_cores.map(|choice| ChoiceReport::new(&choice, &[])).collect();
+        match lower::native_in(plan, &on.soc, &settings.tile) {
+            Ok(Lowered { program, pieces }) => {
+                let (used, of) = (program.local_bytes(), self.target.local_bytes);
+                self.means.push(Mean {
+                    name: "unified buffer",
+                    how: format!("{used} of {of} bytes, by the program's pieces"),
+                });
+                self.choices.extend(pieces.iter().map(|piece| ChoiceReport::new(piece, &settings.tile)));
+            }
+            Err(why @ (LowerError::Piece { .. } | LowerError::PieceLeast { .. } | LowerError::NoPiece { .. })) => {
+                return Err(Error::Unusable(why.to_string()));
+            }
+            Err(why) => self.means.push(Mean { name: "program", how: format!("none: {why}") }),
+        }
+        Ok(())
+    }
+
     fn vendor(&mut self, plan: &VendorPlan, on: &OnSoc, settings: &Settings<'_>) {
         let bytes = plan.kernel_workspace_bytes();
         self.scheme = Some("vendor");
@@ -242,14 +276,7 @@ impl Plan {
         self.kernel_workspace_bytes = Some(bytes as u64);
         self.target.local_bytes = on.device.as_ref().map_or(self.target.local_bytes, |device| device.ub_bytes);
         let names = plan.phases();
-        let phase = |name: &&'static str| PhaseReport {
-            name,
-            shares: plan.block_dim(),
-            tiles: None,
-            most_tiles_in_a_share: None,
-            largest_tile_bytes: None,
-        };
-        self.phases = names.iter().map(phase).collect();
+        self.phases = names.iter().map(|name| PhaseReport::untiled(name, plan.block_dim())).collect();
         self.workspace_regions = plan.regions().map(|region| RegionReport::new(&region)).collect();
         self.choices = plan.choices().map(|choice| ChoiceReport::new(&choice, &settings.tile)).collect();
         self.tiling_data = Some(TilingData(*plan));

@@ -75,7 +75,7 @@ pub(super) struct RegionReport {
 pub(super) struct PhaseReport {
     pub(super) name: &'static str,
     pub(super) shares: usize,
-    /// `None` beyond a million.
+    /// `None` beyond a million, and on a SoC, whose programs have pieces instead.
     pub(super) tiles: Option<usize>,
     pub(super) most_tiles_in_a_share: Option<usize>,
     pub(super) largest_tile_bytes: Option<usize>,
@@ -175,9 +175,14 @@ fn least_tiles(plan: &TilingPlan) -> usize {
 }
 
 impl PhaseReport {
+    /// One whose tiles are not counted.
+    pub(super) const fn untiled(name: &'static str, shares: usize) -> Self {
+        Self { name, shares, tiles: None, most_tiles_in_a_share: None, largest_tile_bytes: None }
+    }
+
     /// Walks the tiles of the phase number `i`, if there may be so few that they are counted.
     fn new(plan: &TilingPlan, i: usize, Phase { name, shares }: Phase) -> Self {
-        let uncounted = Self { name, shares, tiles: None, most_tiles_in_a_share: None, largest_tile_bytes: None };
+        let uncounted = Self::untiled(name, shares);
         if name == "compute" && least_tiles(plan) > MOST_TILES {
             return uncounted;
         }

@@ -64,15 +64,16 @@ impl Plan {
 
     fn phases(&self) -> String {
         let number = |n: Option<usize>| n.map_or_else(|| format!("over {MOST_TILES}"), |n| n.to_string());
+        let tiled = self.scheme == Some("native") && self.soc.is_none();
         let rows = self.phases.iter().map(|phase| {
             let mut cells = vec![phase.name.to_owned(), phase.shares.to_string()];
-            if self.scheme == Some("native") {
+            if tiled {
                 cells.extend([phase.tiles, phase.most_tiles_in_a_share].map(number));
                 cells.push(phase.largest_tile_bytes.map_or("-".into(), |n| n.to_string()));
             }
             cells
         });
-        if self.scheme == Some("native") {
+        if tiled {
             section(["phase", "shares", "tiles", "most in a share", "largest tile, bytes"], rows)
         } else {
             section(["phase", "cores"], rows)

@@ -1,9 +1,9 @@
 //! An operator's plan as a program: how long it takes on a product, on all of them, or while a number varies.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use ubtile_sim::clock::{Change, ClockError, Options, simulate};
-use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::report::{Failure, FewerCores, Folder, Recorded, Simulated, simulation};
 use ubtile_sim::text;
@@ -27,8 +27,10 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
     let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
     let place = &args.lowered.place;
     let job = Job { attributes, known: &known, args, failure: None };
-    let folder = saved::begin(args.save.folder.as_deref())?;
-    let (points, text) = match (&args.vary, place.product) {
+    let path = args.save.folder.as_deref();
+    // Whether it takes files is seen before anything is computed; nothing is there meanwhile.
+    drop(saved::begin(path)?);
+    let (points, folder, text) = match (&args.vary, place.product) {
         (Some(_), Some(Products::All)) => {
             return Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()));
         }
@@ -39,17 +41,17 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
             }
             let points = job.varied(place, vary)?;
             let text = by_value(&vary.name, &points);
-            (points, text)
+            (points, saved::begin(path)?, text)
         }
         (None, Some(Products::All)) => {
+            let folder = saved::begin(path)?;
             let points = job.of_every_product(place, folder.as_ref())?;
             let text = by_product(attributes.operator().name(), &points);
-            (points, text)
+            (points, folder, text)
         }
         (None, _) => {
-            let report = job.single(place, folder.as_ref())?;
+            let report = job.single(place, path)?;
             warn_of_idle(&place.set, None, std::slice::from_ref(&report));
-            saved::keep(folder)?;
             return output::print(format, &report);
         }
     };
@@ -62,10 +64,8 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
 /// Times it once and writes what is asked for.
 pub(super) fn save(attributes: &Attributes, args: &SimOperatorArgs, failure: Failure) -> Result<(), Error> {
     let known = Known::new(attributes.operator(), &args.lowered.inputs)?;
-    let folder = saved::begin(args.save.folder.as_deref())?;
     let job = Job { attributes, known: &known, args, failure: Some(failure) };
-    job.single(&args.lowered.place, folder.as_ref())?;
-    saved::keep(folder)
+    job.single(&args.lowered.place, args.save.folder.as_deref()).map(drop)
 }
 
 struct Job<'a> {
@@ -95,7 +95,7 @@ impl Job<'_> {
         Error::Unusable(format!("{}: {}", self.name(), error.describe(program)))
     }
 
-    fn single(&self, place: &PlaceArgs, folder: Option<&Folder>) -> Result<Simulated, Error> {
+    fn single(&self, place: &PlaceArgs, folder: Option<&Path>) -> Result<Simulated, Error> {
         let lowered = self.lower(place, false)?;
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
@@ -106,7 +106,9 @@ impl Job<'_> {
                 report.fewer_cores = self.fewer_cores(place, &report)?;
             }
         }
-        folder.map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
+        let folder = saved::begin(folder)?;
+        folder.as_ref().map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
+        saved::keep(folder)?;
         Ok(report)
     }
 
@@ -144,9 +146,8 @@ impl Job<'_> {
         let (options, _) = self.outline(lowered);
         let plan = lowered.plan(self.attributes, self.known, place)?;
         let plan = output::value(&plan)?;
-        let (soc, usual) = (&lowered.soc, &Soc::builtin(lowered.soc.name()).unwrap_or_else(|_| lowered.soc.clone()));
-        let (options, plan) = (&options, Some(&plan));
-        let run = Run { program: &program, text: &text, name: self.name(), soc, usual, options, plan };
+        let (soc, rated_mhz, options, plan) = (&lowered.soc, lowered.rated_mhz, &options, Some(&plan));
+        let run = Run { program: &program, text: &text, name: self.name(), soc, rated_mhz, options, plan };
         run.write((&self.args.save, folder, prefix), report, |e| self.failed(&program, e))
     }
 

@@ -53,7 +53,11 @@ impl Report for Simulated {
         let mut text =
             format!("{failure}{program} on {cores} of {soc}: {:.2} us{spread}, bound by {bound}\n\n", t.task_us);
         if let Some(whose) = whose(self) {
-            let _ = writeln!(text, "{whose}\n");
+            let vendor = match (self.product, self.vendor_route) {
+                (Some(product), Some(route)) => format!(" The vendor runs the problem on {product} on the {route}."),
+                _ => String::new(),
+            };
+            let _ = writeln!(text, "{whose}{vendor}\n");
         }
         if let Some(reason) = &self.reason {
             let _ = writeln!(text, "The product does not take it: {reason}\n");

@@ -23,8 +23,8 @@ pub(super) struct Run<'a> {
     pub(super) name: &'a str,
     /// The product as it was set.
     pub(super) soc: &'a Soc,
-    /// The product as it is.
-    pub(super) usual: &'a Soc,
+    /// The clock of the product as it is.
+    pub(super) rated_mhz: Option<u32>,
     pub(super) options: &'a Options,
     /// The JSON of the plan that it follows.
     pub(super) plan: Option<&'a Value>,
@@ -38,14 +38,13 @@ impl Run<'_> {
         report: &Simulated,
         failed: impl Fn(&ClockError) -> Error,
     ) -> Result<(), Error> {
-        let Run { program, text, name, soc, usual, options, plan } = *self;
+        let Run { program, text, name, soc, rated_mhz, options, plan } = *self;
         let (cores, trace) = (program.source().cores, args.trace());
         if let Some(core) = trace.cores.iter().flatten().find(|core| **core >= cores) {
             return Err(Error::Usage(format!("--trace-cores {core}: the program has cores 0 to {}", cores - 1)));
         }
         let _progress = Progress::new(format!("writing {}", folder.path().display()));
         folder.text(&format!("{prefix}report.txt"), &report.text())?;
-        let rated_mhz = usual.clock.core_mhz.get().ok().map(|mhz| mhz.get());
         let command = &invocation::command();
         let saved = Saved { program, text, name, soc, rated_mhz, options, trace: &trace, plan, command };
         let written = saved.write(folder, prefix, &output::envelope(report));
@@ -53,8 +52,12 @@ impl Run<'_> {
             SaveError::Clock(error) => failed(&error),
             SaveError::NotWritten(error) => error.into(),
         })?;
-        if format == TraceFormat::Json && bytes > Traced::MOST_JSON_BYTES {
+        let ends = report.timing.as_ref().map_or(0.0, |timing| timing.task_us);
+        if trace.window.from as f64 > 1000.0 * ends {
             // Nothing is left to do when stderr is closed.
+            let _ = writeln!(stderr(), "warning: --trace-window: the trace is empty, as the run ends at {ends:.2} us");
+        }
+        if format == TraceFormat::Json && bytes > Traced::MOST_JSON_BYTES {
             let _ = writeln!(
                 stderr(),
                 "warning: trace.json has {bytes} bytes, and MindStudio Insight opens no more than {}: \

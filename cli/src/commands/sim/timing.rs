@@ -16,6 +16,7 @@ use super::saved::{self, Run};
 use crate::args::{Named, SaveArgs, SimArgs};
 use crate::error::Error;
 use crate::output::{self, Format};
+use crate::place::rated_mhz;
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
 use crate::settings::{must_be_free, warn_of_idle};
@@ -120,8 +121,8 @@ impl Job<'_> {
     fn save(&self, folder: &Folder, report: &Simulated) -> Result<(), Error> {
         let (Loaded { program, text, soc, .. }, options) = self.prepare(None)?;
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let (soc, options) = (&soc, &options);
-        let run = Run { program: &program, text: &text, name: &name, soc, usual: self.soc, options, plan: None };
+        let (soc, rated_mhz, options) = (&soc, rated_mhz(self.soc), &options);
+        let run = Run { program: &program, text: &text, name: &name, soc, rated_mhz, options, plan: None };
         run.write((self.save, folder, ""), report, |e| self.failed(&program, e))
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use ubtile_sim::clock::{Options, Timing, simulate};
 use ubtile_sim::lower::native;
 use ubtile_sim::product::{Grade, Soc};
-use ubtile_tiling::{Edition, PlanOptions, Problem, Product, Route, plan};
+use ubtile_tiling::{Dtype, Edition, PlanOptions, Problem, Product, Route, plan, support};
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -31,8 +31,8 @@ pub(super) struct OnProduct {
     workspace_bytes: Option<usize>,
 }
 
-/// A time and the plan's workspace, or why there is none.
-type Run = Result<(Timing, usize), String>;
+/// A time, or why there is none.
+type Run = Result<Timing, String>;
 
 /// Simulates a problem everywhere, on each SoC once.
 pub(super) fn on_every_product(problem: &Problem) -> Result<Vec<OnProduct>, Error> {
@@ -59,17 +59,19 @@ fn time(problem: &Problem, soc: &Soc) -> Run {
     let target = soc.target_spec().map_err(|e| e.to_string())?;
     let plan = plan(problem, &target, &PlanOptions::default()).map_err(|e| e.to_string())?;
     let program = native(&plan, soc).map_err(|e| e.to_string())?;
-    let timing = simulate(&program, soc, &Options::default()).map_err(|e| e.describe(&program))?;
-    Ok((timing, plan.workspace_bytes()))
+    simulate(&program, soc, &Options::default()).map_err(|e| e.describe(&program))
 }
 
 impl OnProduct {
     fn new(problem: &Problem, product: Product, run: Run) -> Self {
         let vendor_route = problem.vendor_route(product, Edition::Any).map(Route::name);
         let supported = vendor_route.is_some();
-        let refused = || format!("{product} does not take {} of this dtype", problem.operator());
+        let operator = problem.operator();
+        let takes = |dtype: &Dtype| support(operator, *dtype, Some(product), Edition::Any).accepted;
+        let others = if Dtype::ALL.iter().any(takes) { " of this dtype" } else { "" };
+        let refused = || format!("{product} does not take {operator}{others}");
         let reason = run.as_ref().err().cloned().or_else(|| (!supported).then(refused));
-        let (timing, workspace_bytes) = run.ok().unzip();
+        let timing = run.ok();
         let timing = timing.as_ref();
         Self {
             product: product.name(),
@@ -84,7 +86,8 @@ impl OnProduct {
             cores_used: timing.map(|t| t.cores_used),
             bound: timing.map(|t| t.bound.name()),
             grade: timing.map(|t| t.grade),
-            workspace_bytes,
+            // Native programs ask for none.
+            workspace_bytes: timing.map(|_| 0),
         }
     }
 

@@ -14,6 +14,7 @@ use super::bicubic::Taps;
 use super::coordinates::Coordinates;
 use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
+use crate::lower::pieces::{Limits, choice};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, add, binary, cast, fill, scalar};
 use crate::lower::{LowerError, shares};
@@ -24,7 +25,7 @@ use crate::program::{
 
 use corners::Corners;
 use sixteen::Sixteen;
-use sizes::{FRONT, LANES, Sizes};
+use sizes::{FRONT, LANES, MOST_POINTS, STEP, Sizes};
 use slices::Slices;
 
 /// The program's part.
@@ -87,6 +88,8 @@ pub(super) fn lower(
         return zero(b, plan, points, output);
     }
     let sizes = Sizes::new(plan, b.room())?;
+    let limits = Limits { all: plan.points(), instructions: MOST_POINTS, bytes: b.room().local_bytes };
+    b.piece(choice("tile_points", sizes.points, STEP, limits, |points| Sizes { points, ..sizes }.bytes()));
     let lowering = Lowering::new(b, plan, sizes, ([gradient, input, grid], output))?;
     lowering.begin(b);
     shares::planes(b, points, plan.points(), |b, image, from, to| {

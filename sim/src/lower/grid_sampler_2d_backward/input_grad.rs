@@ -13,6 +13,7 @@ use super::bicubic::Taps;
 use super::coordinates::Coordinates;
 use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
+use crate::lower::pieces::{Limits, choice};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{self, BLOCK_BYTES, PER_BLOCK, Run, cast, fill};
 use crate::lower::{LowerError, bits_of};
@@ -73,6 +74,16 @@ pub(super) fn lower(
     ([gradient, grid], output): ([TensorId; 2], TensorId),
 ) -> Result<(), LowerError> {
     let sizes = Sizes::new(plan, b.room(), parts)?;
+    let (p, bytes) = (plan.problem(), b.room().local_bytes);
+    let limits = |all: usize, instructions: usize| Limits { all, instructions, bytes };
+    let of = limits(plan.points(), sizes.most_points());
+    b.piece(choice("tile_input_points", sizes.points, LOADED, of, |points| Sizes { points, ..sizes }.bytes()));
+    let of = limits(p.c, CHANNEL_BLOCK.get());
+    b.piece(choice("tile_input_channels", sizes.channels, TURNED, of, |channels| Sizes { channels, ..sizes }.bytes()));
+    let of = limits(p.hi, usize::MAX);
+    b.piece(choice("tile_input_rows", sizes.rows, 1, of, |rows| Sizes { rows, ..sizes }.bytes()));
+    let of = limits(p.wi, usize::MAX);
+    b.piece(choice("tile_input_columns", sizes.columns, 1, of, |columns| Sizes { columns, ..sizes }.bytes()));
     let lowering = Lowering::new(b, plan, sizes, (gradient, grid, output))?;
     lowering.begin(b);
     lowering.share(b, plan, parts);

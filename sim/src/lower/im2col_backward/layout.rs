@@ -6,6 +6,11 @@ use crate::lower::shape::{Compute, MOST_STRIDE, PER_BLOCK, blocks, largest};
 /// Most rows of windows that an instruction works on.
 const MOST_ROWS: usize = 240;
 
+/// Bytes of windows that are on their way at the same time: more than a load's latency is times its rate, on every product.
+const IN_FLIGHT: usize = 64 << 10;
+/// Most slots: each takes a flag.
+const MOST_SLOTS: usize = 5;
+
 /// How a box lies in the UB. Its columns are of `phases` kinds by their remainder; `columns` of each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -24,6 +29,8 @@ pub(super) struct Layout {
     pub(super) phases: usize,
     pub(super) rows: usize,
     pub(super) columns: usize,
+    /// Windows of taps that are in the UB at the same time.
+    pub(super) slots: u32,
 }
 
 impl Layout {
@@ -75,30 +82,32 @@ impl Layout {
             let order = if self.phases > 1 { self.order_bytes() + self.gathered_bytes() } else { 0 };
             self.sums_bytes() + 2 * self.rows * self.out_pitch() + order
         };
-        2 * self.window_bytes() + wide + sums
+        self.slots as usize * self.window_bytes() + wide + sums
     }
 
     pub(super) fn gathered_bytes(&self) -> usize {
         if self.output.is_short() { blocks(4 * self.out_columns()) } else { 0 }
     }
 
-    /// The largest box that fits, and that instructions reach.
-    pub(super) fn fit(&mut self, budget: usize) -> Result<(), LowerError> {
+    /// The largest box that fits, and that instructions reach: as many rows and columns of a phase as they do are returned.
+    pub(super) fn fit(&mut self, budget: usize) -> Result<[usize; 2], LowerError> {
         let least = self.input.per_block().max(self.output.per_block());
         // A repeat for each row of windows: the next one is at most 255 blocks further.
         let most = MOST_STRIDE * PER_BLOCK / (self.stride[0] * self.phases) / least * least;
-        if most == 0 {
-            // Rows that are so far apart are reached one at a time.
-            self.rows = self.rows.min(self.stride[0]);
-        }
+        // Rows that are so far apart are reached one at a time.
+        let most_rows = self.stride[0] * if most == 0 { 1 } else { MOST_ROWS };
         let most = if most == 0 { MOST_STRIDE * PER_BLOCK / least * least } else { most };
         self.columns = self.columns.min(most);
-        self.rows = self.rows.min(MOST_ROWS * self.stride[0]);
+        self.rows = self.rows.min(most_rows);
         while self.columns > 1 && (Self { rows: 1, ..*self }).bytes() > budget {
             self.columns = self.columns.div_ceil(2);
         }
         let wanted = *self;
         self.rows = largest(self.rows, budget, |rows| Self { rows, ..wanted }.bytes())?;
-        Ok(())
+        // Of small windows more are on their way, where there is room for them.
+        let slots = (IN_FLIGHT / self.window_bytes().max(1)).clamp(2, MOST_SLOTS);
+        let slots = largest(slots, budget, |slots| Self { slots: slots as u32, ..*self }.bytes())?;
+        self.slots = slots as u32;
+        Ok([most_rows, most])
     }
 }

@@ -11,9 +11,10 @@ mod rows;
 use std::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::{Axis, Plan};
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::{Choice, Problem, Tensor};
 
 use crate::lower::builder::{Builder, int};
+use crate::lower::pieces::{Limits, choice};
 use crate::lower::ring::Ring;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, fill};
@@ -70,8 +71,8 @@ struct Batch {
 }
 
 impl Batches {
-    /// Of a plan for a product whose rows would have to be shifted, where a batch fits; a tile may have so many rows and columns.
-    pub(super) fn of(plan: &Plan, room: Room, compute: Compute, [tile_rows, tile_columns]: [usize; 2]) -> Option<Self> {
+    /// Of a plan for a product whose rows would have to be shifted, where a batch fits, and whole rows may be in it.
+    pub(super) fn of(plan: &Plan, room: Room, compute: Compute) -> Option<Self> {
         room.scratch?;
         let (rows, columns, size) = (plan.rows(), plan.columns(), compute.size);
         let [[top, bottom], [left, _]] = [paddings(rows)?, paddings(columns)?];
@@ -79,22 +80,20 @@ impl Batches {
         let shifted = !row.is_multiple_of(BLOCK_BYTES) || !(left * size).is_multiple_of(BLOCK_BYTES);
         let shares = shares(plan);
         let begin = shares.iter().all(|share| (share.start * row).is_multiple_of(BLOCK_BYTES));
-        if !shifted || !begin || top.max(bottom) > MOST_FOLDED || tile_columns < columns.size {
+        if !shifted || !begin || top.max(bottom) > MOST_FOLDED || room.most.columns < columns.size {
             return None;
         }
-        // Rows of `grad_output` that are whole blocks come as such; else vector instructions shift them, sixteen of each distance from
-        // a block at a time, and need their room.
-        let whole = from.is_multiple_of(BLOCK_BYTES);
-        let budget = if whole { room.without_scratch() } else { room.local_bytes };
         let pitch = blocks(from);
+        // Pieces with all rows are not kept small.
+        let asked = if room.most.rows >= all_rows(plan) { usize::MAX } else { room.most.rows };
         let (unit, many) = (period(row), period(row).max(period(from)));
         let most = shares.iter().map(|share| share.len().div_ceil(ROWS)).max()?;
         let fits = |(slots, unit): ([u32; 2], usize)| {
-            let most = most.next_multiple_of(unit).min(MOST_ROWS.min(tile_rows) / ROWS);
+            let most = most.next_multiple_of(unit).min(MOST_ROWS.min(asked) / ROWS);
             let most = most.min(MOST_STRIDE * BLOCK_BYTES / pitch) / unit;
             let mut sizes =
                 (1..=most).rev().map(|n| Self { compute, rows, columns, each: n * unit, pitch, row, slots });
-            sizes.find(|of| of.bytes().is_some_and(|bytes| bytes <= budget))
+            sizes.find(|of| of.bytes().is_some_and(|bytes| bytes <= of.budget(room)))
         };
         let ways = [([2, 2], many), ([2, 1], many), ([1, 1], many), ([1, 1], unit)];
         ways.into_iter().find_map(fits)
@@ -103,6 +102,13 @@ impl Batches {
     /// Bytes of local memory; none where columns cannot be added so.
     fn bytes(&self) -> Option<usize> {
         Some(self.slots.iter().sum::<u32>() as usize * self.batch_bytes() + Columns::bytes(self)? + Rows::bytes(self))
+    }
+
+    /// Bytes of local memory that there are. Rows of `grad_output` that are whole blocks come as such; else vector instructions shift them,
+    /// sixteen of each distance from a block at a time, and need their room.
+    fn budget(&self, room: Room) -> usize {
+        let from = self.columns.padded * self.compute.size;
+        if from.is_multiple_of(BLOCK_BYTES) { room.without_scratch() } else { room.local_bytes }
     }
 
     /// Rows of a batch.
@@ -121,8 +127,13 @@ impl Batches {
     }
 
     /// The program.
-    pub(super) fn program(self, plan: &Plan, room: Room) -> Result<Source, LowerError> {
+    pub(super) fn program(self, plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), LowerError> {
         let mut b = Builder::new(plan.block_dim(), room);
+        let limits = Limits { all: all_rows(plan), instructions: MOST_ROWS, bytes: self.budget(room) };
+        let bytes = |rows| Self { each: rows / ROWS, ..self }.bytes().unwrap_or(usize::MAX);
+        b.piece(choice("tile_rows", self.most(), ROWS, limits, bytes));
+        let columns = self.columns.size;
+        b.piece(choice("tile_columns", columns, 1, Limits { all: columns, ..limits }, |_| usize::MAX));
         let problem = Problem::ReplicationPad2dBackward(*plan.problem());
         let input = tensor(&mut b, &problem, Tensor::GradOutput)?;
         let output = tensor(&mut b, &problem, Tensor::GradInput)?;
@@ -148,8 +159,14 @@ impl Batches {
             b.tile("box", |b| lowering.batch(b, &Batch { first, last, planes }));
         });
         lowering.end(&mut b);
-        Ok(b.finish())
+        Ok(b.finish_in_pieces())
     }
+}
+
+/// Rows of all planes, which follow each other.
+fn all_rows(plan: &Plan) -> usize {
+    let problem = plan.problem();
+    problem.n * problem.c * problem.h
 }
 
 impl Lowering {

@@ -37,9 +37,11 @@ fn verdict(document: &Document<'_>) -> Html {
     let (soc, us) = (document.show_text(&format!("/{i}/soc")), document.show(&format!("/{i}/task_us"), Unit::Us));
     let count = ranked.len();
     let first = match count {
-        1 => format!("On {soc} it takes <strong>{us}</strong>; on no other product do the vendor's AI Cores run it."),
+        1 => format!(
+            "On {soc} it takes <strong>{us}</strong>; on no other product with a time do the vendor's AI Cores run it."
+        ),
         _ => format!(
-            "Of {count} products whose AI Cores run it for the vendor, the fastest is {soc} with <strong>{us}</strong>."
+            "Of {count} products with a time whose AI Cores run it for the vendor, the fastest is {soc} with <strong>{us}</strong>."
         ),
     };
     let mut rest = String::new();

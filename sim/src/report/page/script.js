@@ -67,9 +67,10 @@
       const block = blocks[i], share = block[what];
       if (share === 0) continue;
       const from = Math.max(0, (block.start - view.from) * scale), to = Math.min(width, (block.end - view.from) * scale);
-      if (to - from > 4) {
+      // Wide blocks stand apart, by less than would look like a wait.
+      if (to - from > 12) {
         const h = Math.round(100 * Math.min(1, share));
-        gaps += `M${from.toFixed(1)} 100v-${h}H${(to - 1).toFixed(1)}v${h}z`;
+        gaps += `M${from.toFixed(1)} 100v-${h}H${(to - 0.5).toFixed(1)}v${h}z`;
         continue;
       }
       for (let x = Math.floor(from); x < to; x++) columns[x] += share * (Math.min(to, x + 1) - Math.max(from, x));

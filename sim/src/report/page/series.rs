@@ -55,6 +55,7 @@ fn series(reports: &Value, command: &str) -> String {
     let step = all.len().div_ceil(MOST).max(1);
     let timed = Point::all(all);
     let mut shown: BTreeSet<usize> = (0..all.len()).step_by(step).collect();
+    shown.extend(all.len().checked_sub(1));
     shown.extend(extremes(&timed).into_iter().flatten().map(|i| timed[i].at));
     shown.extend(steps(&timed).flat_map(|i| [i - 1, i]).map(|i| timed[i].at));
     let shown: Vec<usize> = shown.into_iter().collect();
@@ -80,7 +81,7 @@ fn series(reports: &Value, command: &str) -> String {
         Section::new("time", "Time", time(varied, &points)),
         Section::new("cliffs", "Cliffs", cliffs(&document, &points)),
         Section::new("shares", "What the time consists of", shares(varied, &points)),
-        Section::new("runs", "Runs", all_runs(varied, &document)),
+        Section::new("runs", "Runs", all_runs(varied, &document, step == 1)),
     ];
     let thinned = match step {
         1 => String::new(),
@@ -303,7 +304,7 @@ pub(super) fn signed(percent: f64) -> String {
     format!("{sign}{:.1}\u{a0}%", percent.abs())
 }
 
-fn all_runs(varied: &str, document: &Document<'_>) -> Html {
+fn all_runs(varied: &str, document: &Document<'_>, all: bool) -> Html {
     let header = [varied, "task", "cycles", "bound", "vector", "scalar", "mte2", "mte3", "main memory"];
     let row = |i: usize| {
         let show = |at: &str, unit| document.show(&format!("/{i}{at}"), unit);
@@ -321,5 +322,6 @@ fn all_runs(varied: &str, document: &Document<'_>) -> Html {
         cells.extend(SHARES.iter().map(|(_, at, _)| Cell::Number(show(at, Unit::Percent))));
         cells
     };
-    table("All runs", &header, (0..document.list("").len()).map(row))
+    let caption = if all { "All runs" } else { "Runs that are shown" };
+    table(caption, &header, (0..document.list("").len()).map(row))
 }

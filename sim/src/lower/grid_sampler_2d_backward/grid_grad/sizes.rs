@@ -12,7 +12,9 @@ use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 
 /// Most points of a chunk.
-const MOST_POINTS: usize = 512;
+pub(super) const MOST_POINTS: usize = 512;
+/// Points of a chunk are multiples of so many.
+pub(super) const STEP: usize = 8;
 /// Points of a chunk where planes pass through in slices.
 const SLICED_POINTS: usize = 256;
 /// Elements in front of a plane and, of a slice, behind it, all 0.
@@ -44,8 +46,7 @@ impl Sizes {
     pub(super) fn new(plan: &Plan, room: Room) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
-        let [(_, tile), _] = plan.tile_sizes();
-        let most = plan.points().min(tile).min(MOST_POINTS).next_multiple_of(8);
+        let most = plan.points().min(MOST_POINTS).next_multiple_of(STEP).min((room.most.points / STEP).max(1) * STEP);
         let (budget, pixels) = (room.local_bytes, plan.pixels());
         let (padding, bicubic) = (problem.padding_mode, problem.interpolation == Interpolation::Bicubic);
         let with = |points, planes| Sizes { compute, padding, bicubic, pixels, cells: pixels, points, planes };

@@ -62,16 +62,16 @@ impl Sizes {
     pub(super) fn new(plan: &Plan, room: Room, parts: &[Pixels]) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
-        let [(_, tile), _] = plan.tile_sizes();
         let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(1).max(1);
         let most_channels =
             parts.iter().map(|part| part.channels.len()).max().unwrap_or(1).clamp(1, CHANNEL_BLOCK.get());
-        let (corners, most_points) = match problem.interpolation {
-            Interpolation::Nearest => (1, MOST_POINTS),
-            Interpolation::Bilinear => (4, MOST_POINTS),
-            Interpolation::Bicubic => (SIXTEEN, MOST_WITH_TAPS),
+        let corners = match problem.interpolation {
+            Interpolation::Nearest => 1,
+            Interpolation::Bilinear => 4,
+            Interpolation::Bicubic => SIXTEEN,
         };
-        let points = plan.points().min(tile).min(most_points).next_multiple_of(LOADED);
+        let points = plan.points().min(most_points(corners)).next_multiple_of(LOADED);
+        let points = points.min((room.most.input_points / LOADED).max(1) * LOADED);
         let channels = most_channels.next_multiple_of(TURNED);
         let most = Self {
             compute,
@@ -90,11 +90,15 @@ impl Sizes {
         for points in halves(points, LOADED) {
             let surveys = [0, Survey::bytes(problem, points)];
             for channels in halves(channels, TURNED) {
-                for (columns, survey) in
-                    halves(problem.wi, 1).flat_map(|columns| surveys.map(|survey| (columns, survey)))
+                for (columns, survey) in halves(problem.wi.min(room.most.input_columns), 1)
+                    .flat_map(|columns| surveys.map(|survey| (columns, survey)))
                 {
                     let sizes = Self { points, channels, columns, survey, ..most };
-                    let Ok(rows) = largest(most_rows, budget, |rows| Sizes { rows, ..sizes }.bytes()) else { continue };
+                    let Ok(rows) =
+                        largest(most_rows.min(room.most.input_rows), budget, |rows| Sizes { rows, ..sizes }.bytes())
+                    else {
+                        continue;
+                    };
                     // Bands of the same height.
                     let sizes = Self { rows: most_rows.div_ceil(most_rows.div_ceil(rows)), ..sizes };
                     let cycles = sizes.cycles(problem, [most_rows, most_channels]);
@@ -112,6 +116,11 @@ impl Sizes {
         }
         sizes.survey = if sizes.is_part { sizes.survey } else { 0 };
         Ok(sizes)
+    }
+
+    /// Points that are more than it works on together.
+    pub(super) const fn most_points(&self) -> usize {
+        most_points(self.corners)
     }
 
     /// About how long the vector unit works on a part of so many rows and channels, where points lie as in an unchanged picture.
@@ -209,6 +218,11 @@ impl Sizes {
             + gradient
             + ordered
     }
+}
+
+/// Most points whose cells are found together.
+const fn most_points(corners: usize) -> usize {
+    if corners == SIXTEEN { MOST_WITH_TAPS } else { MOST_POINTS }
 }
 
 /// A size, half of it, half of that, and so on, in multiples, down to the smallest.

@@ -8,6 +8,8 @@ use crate::plan::shares::at_least_1;
 
 /// Rows that make a band worth the points that it looks at in vain.
 const BAND_ROWS: usize = 8;
+/// The same where there are no caches: programs look at many points at a time there, and at those alone that a table says are near.
+const STREAMED_BAND_ROWS: usize = 2;
 
 /// Elements of all tensors that keep a core busy for as long as it takes to wake it.
 pub(crate) const BUSY: usize = 128 << 10;
@@ -26,7 +28,7 @@ impl Plan {
         if cut == 0 || !self.planes_nest() || !self.cuts_blocks(blocks > 1) {
             return false;
         }
-        let bands = (self.problem.hi / BAND_ROWS).min(self.points());
+        let bands = self.most_bands();
         // Routes, and the parts that they have of an image at most.
         let wanted = if lanes && self.adds_in_bands() {
             [Some((Route::PointBands, bands)), Some((Route::PointLanes, self.parts()))]
@@ -82,6 +84,13 @@ impl Plan {
         let pixels = self.pixels().saturating_mul(2).saturating_add(self.points());
         let elements = p.c.saturating_mul(pixels).saturating_add(self.points().saturating_mul(4));
         if parts >= 2 && elements / BUSY >= parts { left } else { 0 }
+    }
+
+    /// Most bands of an image.
+    fn most_bands(&self) -> usize {
+        let hi = self.problem.hi;
+        let bands = if self.common.target.capabilities.caches { hi / BAND_ROWS } else { hi / STREAMED_BAND_ROWS };
+        bands.min(self.points())
     }
 
     /// Whether any cut between planes of `input_grad`, and between points of `grid_grad`, cuts their elements too.

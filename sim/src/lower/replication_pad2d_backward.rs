@@ -5,7 +5,8 @@
 //! a transposition turns them into vectors over the rows, which are added column by column, and a lane of each row takes its sum.
 //! Rows that others fold into are added row by row first, both their inner columns and the blocks at their ends.
 //!
-//! Where copies take whole blocks alone, and rows would have to be shifted, [`batches`] are made of all planes' rows instead.
+//! Of small planes, and where copies take whole blocks alone and rows would have to be shifted, [`batches`] are made of all planes' rows
+//! instead.
 
 mod batches;
 mod edge;

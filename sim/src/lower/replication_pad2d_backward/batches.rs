@@ -1,4 +1,4 @@
-//! ReplicationPad2dBackward where copies take whole blocks alone.
+//! ReplicationPad2dBackward of small planes, and where copies take whole blocks alone.
 //!
 //! The rows of the output follow each other in memory, from plane to plane. A batch of them is sixteen pieces of as many rows each, so
 //! many that a piece is whole blocks. Each row of `grad_output` that a row of the batch lies in is loaded as it is; the others are
@@ -19,10 +19,10 @@ use crate::lower::ring::Ring;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, fill};
 use crate::lower::substitute::{ROWS, period, transport, turn};
-use crate::lower::{LowerError, tensor};
+use crate::lower::{LowerError, bits_of, tensor};
 use crate::product::Element;
 use crate::program::{
-    Burst, Expr, Granularity, Instruction, Load, Local, Move, Pipe, Place, Relation, Source, Store, TensorId,
+    Burst, Expr, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Relation, Source, Store, TensorId,
 };
 
 use columns::Columns;
@@ -30,6 +30,8 @@ use rows::Rows;
 
 /// Most rows of a batch: repeats of an instruction are fewer than 256.
 const MOST_ROWS: usize = 240;
+/// Planes that the UB would hold, where copies begin and end anywhere: larger ones are as fast row by row.
+const PLANES: usize = 2;
 /// Most rows of padding on a side.
 const MOST_FOLDED: usize = 8;
 
@@ -46,6 +48,8 @@ pub(super) struct Batches {
     row: usize,
     /// Batches that are loaded, and that are stored, at a time.
     slots: [u32; 2],
+    /// Whether stores begin and end anywhere.
+    anywhere: bool,
 }
 
 /// What the parts of a program use.
@@ -71,16 +75,17 @@ struct Batch {
 }
 
 impl Batches {
-    /// Of a plan for a product whose rows would have to be shifted, where a batch fits, and whole rows may be in it.
+    /// Of a plan whose planes are small, or whose rows a product would have to shift, where a batch fits and whole rows may be in it.
     pub(super) fn of(plan: &Plan, room: Room, compute: Compute) -> Option<Self> {
-        room.scratch?;
+        let anywhere = room.scratch.is_none();
         let (rows, columns, size) = (plan.rows(), plan.columns(), compute.size);
         let [[top, bottom], [left, _]] = [paddings(rows)?, paddings(columns)?];
         let (from, row) = (columns.padded * size, columns.size * size);
         let shifted = !row.is_multiple_of(BLOCK_BYTES) || !(left * size).is_multiple_of(BLOCK_BYTES);
         let shares = shares(plan);
         let begin = shares.iter().all(|share| (share.start * row).is_multiple_of(BLOCK_BYTES));
-        if !shifted || !begin || top.max(bottom) > MOST_FOLDED || room.most.columns < columns.size {
+        let suits = if anywhere { PLANES * rows.padded * from <= room.local_bytes } else { shifted && begin };
+        if !suits || top.max(bottom) > MOST_FOLDED || room.most.columns < columns.size {
             return None;
         }
         let pitch = blocks(from);
@@ -92,7 +97,7 @@ impl Batches {
             let most = most.next_multiple_of(unit).min(MOST_ROWS.min(asked) / ROWS);
             let most = most.min(MOST_STRIDE * BLOCK_BYTES / pitch) / unit;
             let mut sizes =
-                (1..=most).rev().map(|n| Self { compute, rows, columns, each: n * unit, pitch, row, slots });
+                (1..=most).rev().map(|n| Self { compute, rows, columns, each: n * unit, pitch, row, slots, anywhere });
             sizes.find(|of| of.bytes().is_some_and(|bytes| bytes <= of.budget(room)))
         };
         let ways = [([2, 2], many), ([2, 1], many), ([1, 1], many), ([1, 1], unit)];
@@ -144,7 +149,7 @@ impl Batches {
         let columns = Columns::new(&mut b, &self);
         let rows = Rows::new(&mut b, &self);
         let shares = shares(plan);
-        let whole = shares.iter().all(|share| (share.end * self.row).is_multiple_of(BLOCK_BYTES));
+        let whole = self.anywhere || shares.iter().all(|share| (share.end * self.row).is_multiple_of(BLOCK_BYTES));
         let tail = (!whole).then(|| [b.flag_id(Pipe::V, Pipe::S), b.flag_id(Pipe::S, Pipe::V)]);
         let lowering = Lowering { of: self, input, output, loaded, turned, columns, rows, tail };
 
@@ -230,7 +235,11 @@ impl Lowering {
             let granularity = Granularity::Blocks;
             b.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: false }));
         } else {
-            b.load(to, from, burst, None);
+            // What is behind a row in its last block moves along.
+            let right = int(self.of.pitch - bytes).into();
+            let element = bits_of(self.of.compute.element);
+            let pad = self.of.anywhere.then(|| Pad { left: 0.into(), right, element, value: 0.into() });
+            b.load(to, from, burst, pad);
         }
     }
 
@@ -257,6 +266,9 @@ impl Lowering {
     fn store(&self, b: &mut Builder, batch: &Batch) {
         let (row, size) = (int(self.of.row), self.of.compute.size);
         let bytes = (batch.last.clone() - batch.first.clone()) * row;
+        if self.of.anywhere {
+            return b.store(self.output.at(batch.first.clone() * row), self.turned.at(0), Burst::of(bytes));
+        }
         let copy = |b: &mut Builder, bytes: Expr| {
             b.emit(Instruction::Store(Store {
                 to: self.output.at(batch.first.clone() * row),

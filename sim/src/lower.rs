@@ -158,34 +158,30 @@ pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
 /// As of [`native`]; a size that the pieces do not have, or that is more than fits.
 pub fn native_in(plan: &TilingPlan, soc: &Soc, sizes: &[(&str, usize)]) -> Result<Lowered, LowerError> {
     let mut room = room(plan, soc)?;
-    let (mut source, mut pieces) = in_pieces(plan, room)?;
-    if !sizes.is_empty() {
-        room.most = most(&pieces, sizes)?;
-        (source, pieces) = in_pieces(plan, room)?;
-        for &(asked, got) in sizes {
-            if let Some(&Choice { name, value: least, .. }) = pieces.iter().find(|c| c.name == asked && c.value > got) {
-                return Err(LowerError::PieceLeast { name, got, least });
-            }
+    for (i, &(asked, got)) in sizes.iter().enumerate() {
+        // What fits beside the others that are asked for.
+        room.most = Most::of(sizes.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, size)| *size));
+        let (_, fit) = in_pieces(plan, room)?;
+        fits(&fit, (asked, got))?;
+    }
+    room.most = Most::of(sizes.iter().copied());
+    let (source, pieces) = in_pieces(plan, room)?;
+    for &(asked, got) in sizes {
+        if let Some(&Choice { name, value: least, .. }) = pieces.iter().find(|c| c.name == asked && c.value > got) {
+            return Err(LowerError::PieceLeast { name, got, least });
         }
     }
     Ok(Lowered { program: Program::new(substitute::substitute(source, soc, room), soc)?, pieces })
 }
 
-/// The most that pieces may have by what a caller asks for, when so much would fit.
-fn most(fit: &[Choice], sizes: &[(&str, usize)]) -> Result<Most, LowerError> {
-    let mut most = Most::ALL;
-    for &(asked, got) in sizes {
-        let choice = fit.iter().find(|choice| choice.name == asked);
-        let (Some(&Choice { name, value: fits, .. }), Some(most)) = (choice, most.of(asked)) else {
-            let names = fit.iter().map(|choice| choice.name).filter(|name| most.of(name).is_some()).collect();
-            return Err(LowerError::NoPiece { names });
-        };
-        if got > fits {
-            return Err(LowerError::Piece { name, got, fits });
-        }
-        *most = got.max(1);
+/// Whether pieces have a size of that name, and it is no more than what fits.
+fn fits(fit: &[Choice], (asked, got): (&str, usize)) -> Result<(), LowerError> {
+    let known = fit.iter().filter(|choice| Most::ALL.can_have(choice.name));
+    match known.clone().find(|choice| choice.name == asked) {
+        None => Err(LowerError::NoPiece { names: known.map(|choice| choice.name).collect() }),
+        Some(&Choice { name, value: fits, .. }) if got > fits => Err(LowerError::Piece { name, got, fits }),
+        Some(_) => Ok(()),
     }
-    Ok(most)
 }
 
 /// What a plan's program may use of a core, if there is a program.

@@ -70,6 +70,29 @@ fn pieces_are_as_large_as_they_say() {
     }
 }
 
+/// More rows fit beside fewer columns, in whatever order both are asked for.
+#[test]
+fn sizes_fit_beside_each_other() {
+    let soc = Soc::builtin("Ascend910B1").unwrap();
+    let spec = Im2col { n: 1, c: 2, h: 300, w: 400, kernel: [3, 3], padding: [1, 1], ..Im2col::default() };
+    let plan = planned(&Problem::Im2colBackward(spec.problem()), &soc);
+    let rows = native_in(&plan, &soc, &[]).unwrap().pieces[0].value;
+    let columns = ("tile_columns", 100);
+    let with = |rows: usize| {
+        [[("tile_rows", rows), columns], [columns, ("tile_rows", rows)]].map(|sizes| native_in(&plan, &soc, &sizes))
+    };
+    for lowered in with(2 * rows) {
+        let pieces = lowered.unwrap().pieces;
+        assert_eq!([pieces[0].value, pieces[1].value], [2 * rows, 100]);
+    }
+    for lowered in with(300) {
+        match lowered {
+            Err(LowerError::Piece { name: "tile_rows", got: 300, fits }) => assert!(fits >= 2 * rows, "{fits}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn pieces_are_no_larger_than_asked_for() {
     for name in ["Ascend910B1", "Ascend310P3", "Ascend910_95"] {

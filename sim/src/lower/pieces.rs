@@ -65,8 +65,23 @@ impl Most {
         input_columns: usize::MAX,
     };
 
-    /// That of a name.
-    pub(super) fn of(&mut self, name: &str) -> Option<&mut usize> {
+    /// What a caller asks for, by name; other names mean nothing.
+    pub(super) fn of<'a>(sizes: impl Iterator<Item = (&'a str, usize)>) -> Self {
+        let mut most = Self::ALL;
+        for (name, size) in sizes {
+            if let Some(most) = most.named(name) {
+                *most = size.max(1);
+            }
+        }
+        most
+    }
+
+    /// Whether a size has such a name.
+    pub(super) fn can_have(mut self, name: &str) -> bool {
+        self.named(name).is_some()
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut usize> {
         match name {
             "tile_rows" => Some(&mut self.rows),
             "tile_columns" => Some(&mut self.columns),

@@ -49,6 +49,8 @@ fn errors_say_where_and_what_was_expected() {
             "adds.f32 a[0], a[0], 1",
             "line 4, column 22: expected a floating-point number, as `1.0`, or a register of one, found `1`",
         ),
+        ("muls.f64 a[0], a[0], 1.0", "line 4, column 1: expected `muls` with a type, as `muls.f32`, found `muls.f64`"),
+        ("add a[0], a[0], a[0]", "line 4, column 1: expected `add` with a type, as `add.f32`, found `add`"),
         ("set_flag v mte2 8", "line 4, column 1: flag is 8, expected 0 to 7"),
         ("set_flag v v 0", "line 4, column 1: expected two different pipes"),
         ("let n = n", "line 4, column 9: expected a number, a constant or a register, found the unknown name `n`"),

@@ -81,7 +81,14 @@ impl Parser {
                 Ok(Instruction::SyncAll(SyncAll::Soft { workspace, local: self.local()? }))
             }
             _ => {
-                let problem = format!("expected {expected}, found `{word}`");
+                // One that exists, of another type.
+                let own = |known: &String| known.split('.').next() == Some(name);
+                let usual = Some(format!("{name}.f32")).filter(|usual| mnemonic::parse(usual).is_some());
+                let known = usual.or_else(|| mnemonic::all().map(mnemonic::of).find(own));
+                let problem = match known {
+                    Some(known) => format!("expected `{name}` with a type, as `{known}`, found `{word}`"),
+                    None => format!("expected {expected}, found `{word}`"),
+                };
                 Err(TextError { position: start, problem })
             }
         }

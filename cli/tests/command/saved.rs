@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{fails, json, ok};
+use super::{fails, json, ok, output};
 
 fn program(folder: &Path) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/examples/add_double_buffer.tile");
@@ -140,6 +140,38 @@ fn long_runs_have_a_short_trace() {
     assert_eq!(names(&simulator("part")), ["core0.veccore0", "trace.json"]);
     ok(folder, "sim --program add.tile --output part --trace-window 100..110 --trace-format perfetto");
     assert_eq!(names(&simulator("part")), ["core0.veccore0", "trace.pftrace"]);
+}
+
+/// The clock that a product is rated at is its file's, whatever its name and whatever is set.
+#[test]
+fn the_rated_clock_is_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    program(folder);
+    fs::write(folder.join("Ascend910B1.toml"), "inherits = \"Ascend910B4\"\n[clock]\ncore_mhz = 1500\n").unwrap();
+    let operator = "im2col-backward --shape grad_output=1,36,64 --input-size 8,8 --kernel-size 3,3 --padding 1,1";
+    for (what, name) in [("--program add.tile", "OPPROF_add_"), (operator, "OPPROF_im2col-backward_")] {
+        ok(folder, &format!("sim {what} --soc Ascend910B1.toml --set clock=1000 --output {name}"));
+        let mut found = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
+        let of_run = found.find(|path| path.is_dir()).unwrap();
+        let table = fs::read_to_string(of_run.join("OpBasicInfo.csv")).unwrap();
+        let row = table.lines().nth(1).unwrap();
+        assert!(row.ends_with(",1000,1500"), "{table}");
+    }
+}
+
+#[test]
+fn an_empty_window_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    program(folder);
+    let of = |window: &str| {
+        let ran = output(folder, &format!("sim --program add.tile --output out --trace-window {window}"));
+        assert!(ran.status.success());
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    assert!(!of("0..1").contains("warning"));
+    assert!(of("1000..2000").contains("warning: --trace-window: the trace is empty, as the run ends at "));
 }
 
 #[test]

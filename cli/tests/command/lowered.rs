@@ -356,12 +356,12 @@ fn a_series_says_how_long_it_takes() {
 fn numbers_of_plan_and_product_vary() {
     let folder = tempdir().unwrap();
     let pad = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1 --scheme native";
-    let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=7..35:7"));
+    let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=48..240:48"));
     let values: Vec<_> = points.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect();
-    assert_eq!(values, [7, 14, 21, 28, 35]);
+    assert_eq!(values, [48, 96, 144, 192, 240]);
     let us: Vec<_> = points.iter().filter_map(|point| point["task_us"].as_f64()).collect();
-    assert!(us.len() == 4 && us[0] > us[3], "larger tiles take fewer copies, and 35 rows there are not: {us:?}");
-    assert!(points[4]["reason"].as_str().is_some_and(|why| why.contains("28 fits")));
+    assert!(us.len() == 4 && us[0] > us[3], "larger pieces take fewer copies, and 240 rows do not fit: {us:?}");
+    assert!(points[4]["reason"].as_str().is_some_and(|why| why.contains("192 fits")));
     // A clock twice as fast, and half the cores.
     let of = |rest: &str| json(folder.path(), &format!("sim {pad} {rest}"));
     let (base, fast) = (of("--cores 1"), of("--cores 1 --set clock=3700"));
@@ -375,7 +375,7 @@ fn numbers_of_plan_and_product_vary() {
     assert_eq!(cores[0]["task_us"], base["task_us"]);
     for (rest, code, part) in [
         ("sim --vary speed=1..2", 2, "speed cannot be set"),
-        ("sim --vary tile_rows=100..110", 3, "28 fits"),
+        ("sim --vary tile_rows=100..110", 3, "64 fits"),
         ("sim --vary cores=1..2 --product all", 2, "--vary: on one machine at a time"),
         ("sim --vary cores=1..2 --cores 1", 2, "--vary cores: it has a value, by --cores"),
         ("sim --vary ub=8192..9216:1024 --set ub.bytes=8192", 2, "it has a value, by --set ub.bytes=8192"),

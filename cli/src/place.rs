@@ -54,12 +54,7 @@ impl Place {
     /// The machine that the options ask for.
     pub(crate) fn one(args: &PlaceArgs, threads: NonZeroUsize) -> Result<Self, Error> {
         let settings = Settings::new(args)?;
-        let on_soc = |soc: Soc, product| {
-            let keys = args.product_keys.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-            let rated_mhz = rated_mhz(&soc);
-            let soc = soc.with(keys, "--set").map_err(|e| Error::Usage(e.to_string()))?;
-            Ok(Self::Soc(Box::new(OnSoc { rated_mhz, ..OnSoc::new(soc, product, args, &settings)? })))
-        };
+        let on_soc = |soc: Soc, product| Ok(Self::Soc(Box::new(OnSoc::new(&soc, product, args, &settings)?)));
         match (&args.soc, &args.target, args.product) {
             (.., Some(Products::All)) => Err(Error::Usage("--product all is no machine".into())),
             (Some(name), _, product) => {
@@ -106,7 +101,11 @@ impl Place {
 }
 
 impl OnSoc {
-    fn new(soc: Soc, product: Option<Product>, args: &PlaceArgs, settings: &Settings) -> Result<Self, Error> {
+    /// A SoC as it is loaded, on which the options set keys.
+    fn new(loaded: &Soc, product: Option<Product>, args: &PlaceArgs, settings: &Settings) -> Result<Self, Error> {
+        let keys = args.product_keys.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let soc = loaded.with(keys, "--set").map_err(|e| Error::Usage(e.to_string()))?;
+        let rated_mhz = rated_mhz(loaded);
         let lines = soc.version.products.get().map_err(|e| unknown(&soc, &e))?;
         let Some(product) = product.or_else(|| lines.first().copied()) else {
             return Err(Error::Unusable(format!("{}: {} is empty", soc.name(), soc.version.products.key())));
@@ -148,7 +147,7 @@ impl OnSoc {
             device.ub_bytes = settings.ub_bytes.unwrap_or(device.ub_bytes);
             device.deterministic = settings.deterministic.unwrap_or(false);
         }
-        Ok(Self { soc, rated_mhz: None, product, edition: args.edition, spec, kept_of_set, device })
+        Ok(Self { soc, rated_mhz, product, edition: args.edition, spec, kept_of_set, device })
     }
 }
 

@@ -147,9 +147,7 @@ pub struct Lowered {
 /// # Errors
 /// There is none, or the product cannot run it.
 pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
-    let room = room(plan, soc)?;
-    let (source, _) = in_pieces(plan, room)?;
-    Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
+    native_in(plan, soc, &[]).map(|lowered| lowered.program)
 }
 
 /// The same in pieces whose named sizes are at most as said.

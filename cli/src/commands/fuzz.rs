@@ -3,7 +3,6 @@
 mod program;
 
 use std::num::NonZeroU64;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -50,19 +49,13 @@ fn limit(args: &FuzzArgs) -> Option<Duration> {
 
 /// Tries a program, or the kernels of an operator.
 pub(crate) fn run(args: &FuzzArgs, format: Format) -> Result<(), Error> {
-    takes_files(&args.output)?;
+    // A finding must not be lost.
+    Folder::probe(&args.output)?;
     match (&args.program, args.operator) {
         (Some(file), _) => program::run(file, args, format),
         (None, Some(operator)) => run_operator(operator, args, format),
         (None, None) => Err(Error::Usage("an operator or --program FILE is required".into())),
     }
-}
-
-/// Refuses a folder that cannot be written to, or made where it is to be, before anything is searched: a finding must not be lost.
-fn takes_files(folder: &Path) -> Result<(), Error> {
-    let there = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    Folder::create(there)?;
-    Ok(())
 }
 
 /// Tries cases until one is wrong or the time is over.

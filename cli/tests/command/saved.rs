@@ -14,8 +14,14 @@ fn program(folder: &Path) {
 
 /// The profile in a folder.
 fn profile(folder: &Path) -> PathBuf {
+    profile_of(folder, "add")
+}
+
+/// That of an operator or program.
+fn profile_of(folder: &Path, name: &str) -> PathBuf {
     let mut found = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    found.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("OPPROF_add_")).unwrap()
+    let begins = format!("OPPROF_{name}_");
+    found.find(|path| path.file_name().unwrap().to_string_lossy().starts_with(&begins)).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -150,11 +156,9 @@ fn the_rated_clock_is_the_files() {
     program(folder);
     fs::write(folder.join("Ascend910B1.toml"), "inherits = \"Ascend910B4\"\n[clock]\ncore_mhz = 1500\n").unwrap();
     let operator = "im2col-backward --shape grad_output=1,36,64 --input-size 8,8 --kernel-size 3,3 --padding 1,1";
-    for (what, name) in [("--program add.tile", "OPPROF_add_"), (operator, "OPPROF_im2col-backward_")] {
+    for (what, name) in [("--program add.tile", "add"), (operator, "im2col-backward")] {
         ok(folder, &format!("sim {what} --soc Ascend910B1.toml --set clock=1000 --output {name}"));
-        let mut found = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
-        let of_run = found.find(|path| path.is_dir()).unwrap();
-        let table = fs::read_to_string(of_run.join("OpBasicInfo.csv")).unwrap();
+        let table = fs::read_to_string(profile_of(&folder.join(name), name).join("OpBasicInfo.csv")).unwrap();
         let row = table.lines().nth(1).unwrap();
         assert!(row.ends_with(",1000,1500"), "{table}");
     }

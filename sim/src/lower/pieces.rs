@@ -38,6 +38,12 @@ pub(super) fn choice(
     Choice { name, value, bound, limit, used, alternative, larger: Larger { value: next, bound, limit, needs } }
 }
 
+/// The most in steps: one at least.
+pub(super) const fn whole_steps(most: usize, step: usize) -> usize {
+    let steps = most / step;
+    if steps == 0 { step } else { steps * step }
+}
+
 /// The most that a caller lets pieces have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Most {

@@ -68,6 +68,15 @@ impl Folder {
         Ok(Self { path: path.into(), staged })
     }
 
+    /// Whether files could be written there, before what is to be written is known; nothing is left of the attempt.
+    ///
+    /// # Errors
+    /// As of [`Folder::create`], of what is there of the path.
+    pub fn probe(path: &Path) -> Result<(), NotWritten> {
+        let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+        Self::create(there).map(drop)
+    }
+
     /// Where it will be.
     #[must_use]
     pub fn path(&self) -> &Path {

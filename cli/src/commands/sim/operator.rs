@@ -28,8 +28,7 @@ pub(super) fn run(attributes: &Attributes, args: &SimOperatorArgs, format: Forma
     let place = &args.lowered.place;
     let job = Job { attributes, known: &known, args, failure: None };
     let path = args.save.folder.as_deref();
-    // Whether it takes files is seen before anything is computed; nothing is there meanwhile.
-    drop(saved::begin(path)?);
+    path.map_or(Ok(()), Folder::probe)?;
     let (points, folder, text) = match (&args.vary, place.product) {
         (Some(_), Some(Products::All)) => {
             return Err(Error::Usage("--vary: on one machine at a time, not on --product all".into()));
@@ -106,9 +105,7 @@ impl Job<'_> {
                 report.fewer_cores = self.fewer_cores(place, &report)?;
             }
         }
-        let folder = saved::begin(folder)?;
-        folder.as_ref().map_or(Ok(()), |folder| self.save((folder, ""), place, &lowered, &report))?;
-        saved::keep(folder)?;
+        saved::write(folder, |folder| self.save((folder, ""), place, &lowered, &report))?;
         Ok(report)
     }
 

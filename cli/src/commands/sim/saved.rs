@@ -80,6 +80,13 @@ pub(super) fn write_all(folder: &Folder, reports: &[Simulated], comparison: &str
     Ok(())
 }
 
+/// Writes a whole folder where one is asked for.
+pub(super) fn write(path: Option<&Path>, files: impl FnOnce(&Folder) -> Result<(), Error>) -> Result<(), Error> {
+    let folder = begin(path)?;
+    folder.as_ref().map_or(Ok(()), files)?;
+    keep(folder)
+}
+
 /// Begins a folder where one is asked for.
 pub(super) fn begin(path: Option<&Path>) -> Result<Option<Folder>, Error> {
     Ok(path.map(Folder::create).transpose()?)

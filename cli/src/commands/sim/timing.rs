@@ -37,9 +37,7 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let Some(vary) = &args.vary else {
         let report = job.single()?;
         warn_of_idle(&args.program.set, None, std::slice::from_ref(&report));
-        let folder = saved::begin(args.save.folder.as_deref())?;
-        folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
-        saved::keep(folder)?;
+        saved::write(args.save.folder.as_deref(), |folder| job.save(folder, &report))?;
         return output::print(format, &report);
     };
     must_be_free(&vary.name, &args.program.set, &text)?;
@@ -47,9 +45,7 @@ pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let points = job.series(&vary.name, &values)?;
     warn_of_idle(&args.program.set, Some(&vary.name), &points);
     let text = by_value(&vary.name, &points);
-    let folder = saved::begin(args.save.folder.as_deref())?;
-    folder.as_ref().map_or(Ok(()), |folder| saved::write_all(folder, &points, &text))?;
-    saved::keep(folder)?;
+    saved::write(args.save.folder.as_deref(), |folder| saved::write_all(folder, &points, &text))?;
     output::print_all(format, &points, &text)
 }
 
@@ -77,9 +73,7 @@ pub(super) fn each<T>(
 pub(super) fn save(path: &Path, text: &str, soc: &Soc, save: &SaveArgs, failure: Failure) -> Result<(), Error> {
     let job = Job { path, text, soc, set: &[], seed: 0, save };
     let report = Simulated { failure: Some(failure), ..job.single()? };
-    let folder = saved::begin(save.folder.as_deref())?;
-    folder.as_ref().map_or(Ok(()), |folder| job.save(folder, &report))?;
-    saved::keep(folder)
+    saved::write(save.folder.as_deref(), |folder| job.save(folder, &report))
 }
 
 struct Job<'a> {

@@ -8,6 +8,7 @@ use super::super::touched::Touched;
 use super::corners::Corners;
 use super::sixteen::Sixteen;
 use crate::lower::LowerError;
+use crate::lower::pieces::whole_steps;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, blocks, largest};
 
@@ -46,7 +47,7 @@ impl Sizes {
     pub(super) fn new(plan: &Plan, room: Room) -> Result<Self, LowerError> {
         let problem = plan.problem();
         let compute = Compute::of(problem.dtype)?;
-        let most = plan.points().min(MOST_POINTS).next_multiple_of(STEP).min((room.most.points / STEP).max(1) * STEP);
+        let most = plan.points().min(MOST_POINTS).next_multiple_of(STEP).min(whole_steps(room.most.points, STEP));
         let (budget, pixels) = (room.local_bytes, plan.pixels());
         let (padding, bicubic) = (problem.padding_mode, problem.interpolation == Interpolation::Bicubic);
         let with = |points, planes| Sizes { compute, padding, bicubic, pixels, cells: pixels, points, planes };

@@ -10,6 +10,7 @@ use super::super::coordinates::Coordinates;
 use super::super::touched::Touched;
 use super::survey::Survey;
 use crate::lower::LowerError;
+use crate::lower::pieces::whole_steps;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, LANES, PER_BLOCK, blocks, largest};
 
@@ -71,7 +72,7 @@ impl Sizes {
             Interpolation::Bicubic => SIXTEEN,
         };
         let points = plan.points().min(most_points(corners)).next_multiple_of(LOADED);
-        let points = points.min((room.most.input_points / LOADED).max(1) * LOADED);
+        let points = points.min(whole_steps(room.most.input_points, LOADED));
         let channels = most_channels.next_multiple_of(TURNED);
         let most = Self {
             compute,

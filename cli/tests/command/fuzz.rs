@@ -69,16 +69,16 @@ fn nothing_is_wrong_with_this_tools_kernels() {
 fn the_examples_mistake_is_found_made_small_and_run_again() {
     let folder = folder();
     let at = folder.path();
-    let (report, repro) = finds(at, "im2col-backward --kernel wrong.so --output found/here");
+    let (report, repro) = finds(at, "im2col-backward --kernel wrong.so --seed 5 --output found/here");
     assert_eq!((&report["failure"]["kind"], &repro["kernel"]), (&json!("mismatch"), &json!("wrong.so")));
     let out = &repro["tensors"]["out"]["shape"];
     assert!(out[0] == 1 && out[1] == 1, "one image, one channel: {repro}");
     let bits = repro["tensors"]["grad_output"]["bits"].as_str().unwrap();
     let set = bits.split(' ').filter(|word| **word != *"00000000").count();
-    assert!(set <= 1 && bits.split(' ').count() <= 24, "no more than one element matters: {repro}");
+    assert!(set <= 1 && bits.split(' ').count() <= 12, "no more than one element matters: {repro}");
 
     let file = report["repro"].as_str().unwrap();
-    assert!(file.starts_with("found/here/im2col-backward-mismatch-1.repro"), "{file}");
+    assert!(file.starts_with("found/here/im2col-backward-mismatch-5.repro"), "{file}");
     let again = output(at, &format!("replay {file} --format json"));
     assert_eq!(again.status.code(), Some(4));
     let again: Value = serde_json::from_slice(&again.stdout).unwrap();

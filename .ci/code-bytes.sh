@@ -4,6 +4,8 @@ unset RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_ENCODED_RUSTFL
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$here/../capi/lib/target}")/costs
 export CARGO_TARGET_DIR
 export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=-Ctarget-cpu=cortex-m4
+# A build that fails ends what counts it, also where that is `$(bytes ...)`.
+shopt -s inherit_errexit
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

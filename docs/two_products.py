@@ -27,9 +27,10 @@ def table(folder, name):
         names = ", ".join(path.name for path in roots)
         sys.exit(f"{folder}: has {len(roots)} profiles ({names}): name the folder of one of them")
     root = roots[0] if roots else folder
-    found = sorted(root.glob(f"{name}*.csv"))
+    # The vendor's names end with a time; `MemoryUB` is another table than `Memory`.
+    found = [*root.glob(f"{name}.csv"), *sorted(root.glob(f"{name}_*.csv"))]
     if not found:
-        sys.exit(f"{root}: no {name}*.csv")
+        sys.exit(f"{root}: no {name}.csv and no {name}_*.csv")
     frame = pd.read_csv(found[0], na_values="NA")
     prefix = "aiv_" if any(column.startswith("aiv_") for column in frame.columns) else "aic_"
     return frame.rename(columns=lambda column: column.removeprefix(prefix))

@@ -125,6 +125,23 @@ const timeline = async page => {
   assert.deepEqual(await axis(), whole, "0 does not show all");
   await page.getByRole("button", { name: "Zoom in" }).click();
   assert.notDeepEqual(await axis(), whole, "the button does not zoom");
+  await page.keyboard.press("0");
+  // Every lane is reached, also past those that are empty.
+  const lanes = page.locator("#pipes .lane"), reached = new Set();
+  await plot.focus();
+  for (let i = 0; i < await lanes.count(); i++) {
+    await page.keyboard.press("ArrowDown");
+    reached.add((await page.locator("#pipes-status").textContent()).split(/[: ]/)[0]);
+  }
+  assert.equal(reached.size, await lanes.count(), `the arrow reaches ${[...reached]}`);
+  await page.keyboard.press("0");
+  const box = await lanes.nth(0).locator("svg").boundingBox(), middle = box.y + box.height / 2;
+  await page.mouse.dblclick(box.x + box.width / 2, middle);
+  const close = await axis();
+  assert.notDeepEqual(close, whole, "a double click does not zoom");
+  await page.mouse.move(box.x, middle);
+  await page.mouse.move(box.x + box.width - 1, middle, { steps: 50 });
+  assert.deepEqual(await axis(), close, "pointing moves what is shown");
   return true;
 };
 

@@ -18,27 +18,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy
 import torch
 from safetensors.torch import load_file, save_file
 
 from cases import all_cases, quick, random_cases
+from stopwatch import LEAST, median_ms
 
-TOLERANCE = {"f64": 1e-4, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "c64": 2e-4, "c128": 1e-4}
+TOLERANCE = {"f64": 1e-11, "f32": 2e-4, "f16": 4e-3, "bf16": 3e-2, "c64": 2e-4, "c128": 1e-12}
 GRID_SAMPLER = "grid-sampler-2d-backward"
-
-
-def median_ms(call, budget):
-    """Median of many calls after two untimed ones; at least 3, more while the budget (seconds) lasts."""
-    call(), call()
-    times, end = [], time.perf_counter() + budget
-    while len(times) < 3 or (time.perf_counter() < end and len(times) < 2000):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
 
 
 def save(case, call, folder):
@@ -92,13 +81,14 @@ def streaming(args, case, files, threads):
 
 
 def agreement(result, expected):
-    """Largest difference relative to the largest magnitude, over the outputs."""
+    """Largest difference relative to the largest magnitude, over the outputs; infinite where one is NaN."""
     worst = 0.0
-    for got, want in zip(result, expected):
+    for got, want in zip(result, expected, strict=True):
         wider = torch.complex128 if want.is_complex() else torch.float64
         got, want = got.to(wider).flatten(), want.to(wider).flatten()
         scale = want.abs().max().item() or 1.0
-        worst = max(worst, (got - want).abs().max().item() / scale)
+        difference = (got - want).abs().max().item() / scale
+        worst = math.inf if math.isnan(difference) else max(worst, difference)
     return worst
 
 
@@ -114,7 +104,7 @@ def measure(args, case, call, expected, files, threads):
     for _ in range(args.rounds):
         for form, function in forms.items():
             times[form].append(median_ms(function, args.budget))
-        count = max(3, min(500, int(args.budget * 1e3 / min(times["eager"][-1], times["out"][-1]))))
+        count = max(LEAST, min(500, int(args.budget * 1e3 / min(times["eager"][-1], times["out"][-1]))))
         report = ours(args, case, call, files, threads, count)
         mine.append(report["time_ms"]["median"])
         if case.operator == GRID_SAMPLER and threads > 1:
@@ -207,6 +197,8 @@ def main():
     else:
         cases = quick(all_cases()) if args.quick else all_cases()
     cases = [c for c in cases if re.search(args.only, f"{c.operator} {c.dtype} {c.name}")]
+    if not cases:
+        sys.exit(f"no case matches --only {args.only}")
     print(f"PyTorch {torch.__version__}, {platform.processor() or platform.machine()}")
     print(f"{'case':66} {'threads':>7} {'peer ms':>9} {'ours ms':>9} {'ratio':>6} {'bound ms':>8} {'of it':>5} {'workspace':>10}")
     rows, failed, steps = {}, 0, args.passes * len(cases)

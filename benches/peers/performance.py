@@ -10,6 +10,8 @@ import sys
 
 import matplotlib
 
+from cases import all_cases
+
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
@@ -21,8 +23,9 @@ COLUMNS = (("ratio", 1), ("compile_ratio", 1), ("ratio", 2))
 
 COLUMNS_MEAN = """Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's time (the better of its eager form and the one that
 writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
-turn, three in each of two passes over all cases, a round the median of many calls;
-*torch.compile / ours* the same for the compiled function; *2 threads* the first again with two threads each. Of the cases above a
+turn, three in each of two passes over all cases, a round the median of seven calls or more. For max unpooling PyTorch's is `gather`, for
+F16 and BF16 grids its F32 call between casts, as its own ends the process where inputs are large;
+*torch.compile / ours* the same for the compiled function, of {compiled} im2col cases; *2 threads* the first again with two threads each. Of the cases above a
 millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of their bound, as no
 machine has all of a cache or of memory twice: the streaming bound of two threads, for the grid sampler half the time of a call with one
 thread while another process does the same."""
@@ -42,6 +45,11 @@ is waited for. The 0.9 are tensors that no cache holds, and a single plane of 7x
 Zen 4 gains nothing there (0.9 to 1.4 times as fast, 1.02 in the mean of 22 cases), Zen 5 was not asked, and other processors nowhere: for
 them the level has to be asked for (`--level avx512`). Padding took 0.8 to 1.5 of the time with it; vectors of eight lanes with its
 registers, twice as many, took 0.9 to 1.1."""
+
+
+def columns_mean(rows):
+    compiled = sum("compile_ratio" in r for r in rows)
+    return COLUMNS_MEAN.format(compiled=compiled)
 
 
 def pair(rows, name, threads):
@@ -137,8 +145,9 @@ def with_others(about, others):
     key = lambda r: (r["operator"], r["group"], r["dtype"], r["case"], r["threads"])
     new = {key(r): r for r in about["rows"]}
     old = {key(r): r for r in others["rows"]}
-    # In the place of the old ones, so that the order stays that of the cases.
-    return [new.get(k, r) for k, r in old.items()] + [r for k, r in new.items() if k not in old]
+    cases = {(case.operator, case.group, case.dtype, case.name) for case in all_cases()}
+    # In the place of the old ones, so that the order stays that of the cases; some of them may have gone since.
+    return [new.get(k, r) for k, r in old.items() if k[:4] in cases] + [r for k, r in new.items() if k not in old]
 
 
 def main():
@@ -155,7 +164,7 @@ def main():
     first = page.with_name("performance.md")
     if page == first:
         others = ", ".join(f"[{path.stem}]({path.name})" for path in sorted(page.parent.glob(f"{first.stem}-*.md")))
-        title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), COLUMNS_MEAN]
+        title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), columns_mean(rows)]
     else:
         title = f"Performance: {page.stem.removeprefix(first.stem + '-')}"
         about_columns = [f"[Performance]({first.name}) says what the columns mean, and has the machine that most was tuned on."]

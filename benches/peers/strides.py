@@ -1,16 +1,17 @@
 """Times ubtile and PyTorch on tensors that are not contiguous, and prints the table of docs/strides.md.
 
 `strides.py --timing BINARY`: the example `timing` of the benches, which plans for the strides of each layout; PyTorch gets tensors of
-the same shapes and strides. They take turns, a round the median of many calls, and the fastest round of each counts.
+the same shapes and strides, in its eager form and in the one that writes into ready outputs. They take turns, a round the median of many
+calls, and the fastest round of each counts.
 """
 
 import argparse
 import json
-import statistics
 import subprocess
-import time
 
 import torch
+
+from stopwatch import median_ms
 
 aten = torch.ops.aten
 DTYPES = {"f32": torch.float32, "f16": torch.float16}
@@ -50,51 +51,51 @@ def numbers(words, start):
 
 
 def peer(operator, shape, attributes, dtype, layout, out_layout):
-    """PyTorch's call, or none: it has no grid sampler for F16 that is safe to call."""
+    """PyTorch's calls, or none: it has no grid sampler for F16 that is safe to call. In the eager form it lays the output of padding out as
+    `self`, all others without gaps."""
     n, c, h, w = shape
     words = attributes.split()
     rand = lambda *sizes: laid_out(torch.rand(sizes).to(dtype), layout)
+    out = laid_out(torch.empty(shape, dtype=dtype), out_layout)
     if operator == "im2col-backward":
         k, s, p = numbers(words, "k"), numbers(words, "s"), numbers([*words, "p0"][:3], "p")
         lh, lw = ((e + 2 * p - k) // s + 1 for e in (h, w))
         go = rand(n, c * k * k, lh * lw)
-        return lambda: aten.col2im(go, [h, w], [k, k], [1, 1], [p, p], [s, s])
+        sizes = [h, w], [k, k], [1, 1], [p, p], [s, s]
+        return [lambda: aten.col2im(go, *sizes), lambda: aten.col2im.out(go, *sizes, out=out)]
     if operator == "replication-pad2d-backward":
         pads = [int(pad) for pad in words[1].split(",")]
         go, x = rand(n, c, h + pads[2] + pads[3], w + pads[0] + pads[1]), laid_out(torch.rand(shape).to(dtype), out_layout)
-        return lambda: aten.replication_pad2d_backward(go, x, pads)
+        return [lambda: aten.replication_pad2d_backward(go, x, pads),
+                lambda: aten.replication_pad2d_backward.grad_input(go, x, pads, grad_input=out)]
     if operator == "max-unpool2d-backward":
         factor = numbers(words, "x")
-        pooled, indices = torch.nn.functional.max_pool2d(torch.rand(n, c, h * factor, w * factor), factor, return_indices=True)
-        pooled = laid_out(pooled.to(dtype), out_layout).requires_grad_()
-        out = torch.nn.functional.max_unpool2d(pooled, laid_out(indices, layout), factor)
-        go = rand(*out.shape)
-        # It views the gradient, which fails for some strides.
-        return None if layout in ("spread", "transposed") else lambda: torch.autograd.grad(out, pooled, go, retain_graph=True)
+        go = rand(n, c, h * factor, w * factor)
+        _, indices = torch.nn.functional.max_pool2d(torch.rand(go.shape), factor, return_indices=True)
+        indices = laid_out(indices, layout)
+        if layout == "transposed":
+            # Rows that are no line in memory are no dimension that `gather` could pick from.
+            return []
+        flat = [tensor.flatten(2) for tensor in (go, indices)]
+        assert all(line.data_ptr() == tensor.data_ptr() for line, tensor in zip(flat, (go, indices)))
+        return [lambda: torch.gather(flat[0], 2, flat[1]), lambda: torch.gather(flat[0], 2, flat[1], out=out.flatten(2))]
     theta = torch.tensor([[0.95, 0.08, 0.02], [-0.06, 0.97, -0.03]]).repeat(n, 1, 1)
     grid = torch.nn.functional.affine_grid(theta, shape, align_corners=False)
-    go, x = rand(*shape), rand(*shape)
-    return (lambda: aten.grid_sampler_2d_backward(go, x, grid, 0, 0, False, [True, True])) if dtype == torch.float32 else None
+    go, x, rest = rand(*shape), rand(*shape), (0, 0, False, [True, True])
+    if dtype != torch.float32:
+        return []
+    grid_grad = torch.empty_like(grid)
+    return [lambda: aten.grid_sampler_2d_backward(go, x, grid, *rest),
+            lambda: aten.grid_sampler_2d_backward.out(go, x, grid, *rest, out0=out, out1=grid_grad)]
 
 
-def median_ms(call, budget):
-    call()
-    times, end = [], time.perf_counter() + budget
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
-
-
-def cell(args, name, call, layout, out_layout):
+def cell(args, name, calls, layout, out_layout):
     case = f"{name} " + (f"in={layout} " if layout != "contiguous" else "") + (f"out={out_layout}" if out_layout != "contiguous" else "")
     mine, theirs = [], []
     for _ in range(args.rounds):
         timed = subprocess.run([args.timing, "--seconds", str(args.budget), case], check=True, capture_output=True)
         mine.append(json.loads(timed.stdout))
-        if call:
-            theirs.append(median_ms(call, args.budget))
+        theirs.extend(median_ms(call, args.budget) for call in calls)
     best = min(row["ms"] for row in mine)
     copies = "*" if mine[0]["workspace_bytes"] and "grid" not in name else ""
     return f"{best:.2f}{copies}" + (f" ({min(theirs) / best:.1f})" if theirs else "")

@@ -156,7 +156,7 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run(
 
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays from the first phase to the last; of the outputs only the share's own elements are written, so
-/// other shares may run at the same time.
+/// other shares may run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
 ///
 /// # Safety
 /// As for `ubtile_grid_sampler_2d_backward_run`; no other call writes the same share.

@@ -148,7 +148,8 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
 
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
-/// the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run.
+/// the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run. It looks at the buffers that the
+/// share uses, and of outputs at its own elements.
 ///
 /// # Safety
 /// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.

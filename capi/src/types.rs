@@ -204,6 +204,10 @@ pub unsafe extern "C" fn ubtile_tensor_contiguous(
 ) -> i32 {
     let fill = || {
         let count = usize::try_from(rank).ok().filter(|&rank| rank <= UBTILE_MAX_RANK).ok_or(Status::ParamInvalid)?;
+        if shape.is_null() {
+            return Err(Status::ParamNullptr);
+        }
+        self::dtype(dtype)?;
         let mut made = Tensor { dtype, rank, ..Tensor::default() };
         for (i, size) in made.shape.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's promise, and `i` is below `rank`.

@@ -90,7 +90,7 @@ impl Summary {
                 continue;
             };
             let device_us = columns.get(&record, columns.duration).and_then(|text| text.parse().ok());
-            let words = columns.row(&record).and_then(|row| row.words(operator));
+            let words = columns.fit(&record).and_then(|()| columns.row(&record)?.words(operator));
             // A cell that it quotes may have several lines.
             let wrong = |e: String| (Err(e.split_whitespace().collect::<Vec<_>>().join(" ")), Vec::new());
             let (words, assumed) = words.map_or_else(wrong, |(words, assumed)| (Ok(words), assumed));
@@ -121,6 +121,8 @@ struct Columns {
     output_dtypes: Option<usize>,
     attributes: Option<usize>,
     duration: Option<usize>,
+    /// All of them.
+    count: usize,
 }
 
 impl Columns {
@@ -136,7 +138,17 @@ impl Columns {
             output_dtypes: find("Output Data Types"),
             attributes: find("Attributes"),
             duration: find("Task Duration(us)"),
+            count: header.len(),
         })
+    }
+
+    /// A row of no more cells than the header has: where a comma is not quoted, the cells behind it are not where they should be.
+    fn fit(&self, record: &StringRecord) -> Result<(), String> {
+        if record.iter().skip(self.count).all(|cell| cell.trim().is_empty()) {
+            return Ok(());
+        }
+        let (found, most) = (record.len(), self.count);
+        Err(format!("the row has {found} fields, the header {most}: cells with commas need quotation marks"))
     }
 
     /// A cell; lists come with a second pair of quotation marks.

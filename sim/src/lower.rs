@@ -163,13 +163,25 @@ pub fn native_in(plan: &TilingPlan, soc: &Soc, sizes: &[(&str, usize)]) -> Resul
         fits(&fit, (asked, got))?;
     }
     room.most = Most::of(sizes.iter().copied());
-    let (source, pieces) = in_pieces(plan, room)?;
+    let (source, mut pieces) = in_pieces(plan, room)?;
     for &(asked, got) in sizes {
         if let Some(&Choice { name, value: least, .. }) = pieces.iter().find(|c| c.name == asked && c.value > got) {
             return Err(LowerError::PieceLeast { name, got, least });
         }
     }
+    for piece in &mut pieces {
+        piece.alternative = smaller(plan, room, sizes, piece);
+    }
     Ok(Lowered { program: Program::new(substitute::substitute(source, soc, room), soc)?, pieces })
+}
+
+/// The next smaller size of pieces: what they have where one less is asked for, which other sizes may follow.
+fn smaller(plan: &TilingPlan, room: Room, sizes: &[(&str, usize)], piece: &Choice) -> Option<usize> {
+    let less = piece.value.checked_sub(1).filter(|less| *less > 0 && Most::ALL.can_have(piece.name))?;
+    let most = Most::of(sizes.iter().copied().chain([(piece.name, less)]));
+    let (_, pieces) = in_pieces(plan, Room { most, ..room }).ok()?;
+    let found = pieces.iter().find(|other| other.name == piece.name)?.value;
+    (found < piece.value).then_some(found)
 }
 
 /// Whether pieces have a size of that name, and it is no more than what fits.

@@ -63,6 +63,23 @@ fn what_follows_from_a_guess_is_a_guess() {
     assert_eq!(evidence(&soc, "cores.vector_units"), ("3".into(), Grade::Guess, "mine.toml".into()));
 }
 
+/// What a kernel may use is the size of the whole, unless a file says that, too.
+#[test]
+fn a_ub_is_as_large_as_stated() {
+    let ub = |keys: &str| {
+        let soc = parse(&format!("inherits = 'Ascend910B1'\n[ub]\n{keys}")).unwrap();
+        [&soc.ub.bytes, &soc.ub.physical_bytes].map(|bytes| bytes.get().unwrap().0 >> 10)
+    };
+    assert_eq!(ub("banks = 3"), [192, 192]);
+    assert_eq!(ub("bytes = '32 KiB'"), [32, 32]);
+    assert_eq!(ub("bytes = '512 KiB'"), [512, 512]);
+    assert_eq!(ub("bytes = '32 KiB'\nphysical_bytes = '40 KiB'"), [32, 40]);
+    let a5 = Soc::builtin("Ascend910_95").unwrap();
+    assert_eq!(a5.ub.physical_bytes.get().unwrap().0, 256 << 10);
+    let set = a5.with([("ub.bytes", "65536")], "--set").unwrap();
+    assert_eq!(set.ub.physical_bytes.get().unwrap().0, 64 << 10);
+}
+
 #[test]
 fn unknown_stays_unknown() {
     let empty = parse("").unwrap();
@@ -126,6 +143,10 @@ fn errors_name_file_line_and_key_and_what_was_expected() {
     wrong(
         "[clock]\ncore_mhz = 1\ncores_mhz = 1",
         "mine.toml:3: clock.cores_mhz: no such key; [clock] has core_mhz, vector_core_mhz, board_mhz, counter_mhz",
+    );
+    wrong(
+        "inherits = 'Ascend910B1'\n[cores]\nvector = 0",
+        "mine.toml:3: cores.vector: expected a whole number from 1, as vector cores are separate, found 0",
     );
     wrong("inherits = 3", "mine.toml:1: inherits: expected a text, found a whole number");
     wrong(

@@ -316,3 +316,16 @@ fn what_fails_has_written() {
     assert_eq!(found(&format!("{head}gather_bits.f32 a[0], d[0], m[0] count 64\n{reads}")), [Kind::Bounds]);
     assert_eq!(found(&format!("{head}{reads}")), [Kind::Uninitialised]);
 }
+
+/// Offsets that nobody has written lead anywhere: they are named beside where they led.
+#[test]
+fn undefined_offsets_are_found_beside_where_they_lead() {
+    let head = "cores 1\nub a: 512\nub b: 256\nub c: 256\ndup.f32 a[0], 1.0 count 128\nbarrier v\n";
+    let program = program(&format!("{head}gather.f32 b[0], a[0], c[0] repeat 1\n"));
+    let found = sanitize(&program, Global::new(&program)).unwrap();
+    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [Kind::Bounds, Kind::Uninitialised]);
+    let what: Vec<_> = found.iter().map(|finding| finding.what.as_str()).collect();
+    assert!(what.contains(&"reads byte 0 of c[0], which nobody has written"), "{what:?}");
+}

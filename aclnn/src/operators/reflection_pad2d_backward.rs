@@ -16,7 +16,9 @@ use crate::soc::Known;
 
 /// Phase 1: the rules of replication padding, and paddings below the sizes they mirror.
 pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
-    let Checked { arguments, padding, problem } = handles.check(known)?;
+    // Whose rules they are is not whom the caller asked.
+    let named = |f: Failure| Failure { message: f.message.replace("ReplicationPad", "ReflectionPad"), ..f };
+    let Checked { arguments, padding, problem } = handles.check(known).map_err(named)?;
     for (i, (&got, size)) in padding.iter().zip([problem.w, problem.w, problem.h, problem.h]).enumerate() {
         if usize::try_from(got).is_ok_and(|got| got >= size) {
             let message = format!("padding[{i}] is {got}: less than self's size there, {size}, is required");

@@ -76,7 +76,7 @@ impl Times {
 fn measure(mut case: Case, level: Level, threads: Threads, seconds: f64, name: &str) {
     let mut workspace = vec![0; case.plan.workspace_bytes()];
     let mut inputs = case.inputs.iter().map(|data| data.bytes().len()).sum::<usize>();
-    let outputs = case.output.bytes().len();
+    let outputs = case.output.bytes().len() + case.second.as_ref().map_or(0, |second| second.bytes().len());
     case.run(level, &threads, &mut workspace);
     case.run(level, &threads, &mut workspace);
     let (mut kernel, mut copies) = (Times::default(), Times::default());

@@ -90,6 +90,22 @@ fn all_that_a_row_says_counts() {
 }
 
 #[test]
+fn commas_without_quotation_marks_are_no_attributes() {
+    let folder = tempdir().unwrap();
+    let attributes = "--input-size 16,16 --kernel-size 3,3 --padding 1,1";
+    let row = |attributes: &str| format!("im2col-backward,\"2,27,256\",FLOAT,{attributes}\n");
+    let rows = [row(attributes), row(&format!("\"{attributes}\",,")), row(&format!("\"{attributes}\",more"))].concat();
+    fs::write(folder.path().join("list.csv"), format!("OP Type,Input Shapes,Input Data Types,Attributes\n{rows}"))
+        .unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv");
+    let errors: Vec<_> = calls["calls"].as_array().unwrap().iter().map(|call| &call["error"]).collect();
+    let error = |fields: usize| {
+        json!(format!("the row has {fields} fields, the header 4: cells with commas need quotation marks"))
+    };
+    assert_eq!(errors, [&error(7), &json!(null), &error(5)]);
+}
+
+#[test]
 fn options_of_the_list_are_no_attributes() {
     let folder = tempdir().unwrap();
     let row = |more: &str| {

@@ -80,7 +80,7 @@ fn many_rows_between_blocks() {
 #[test]
 fn batches_of_padded_rows() {
     let mut rng = Rng::new(66);
-    for soc in ["Ascend310P3", "Ascend910A"] {
+    for soc in ["Ascend310P3", "Ascend910A", "Ascend910B1"] {
         for dtype in dtypes(soc) {
             for (c, h, w, padding) in [
                 (3, 126, 126, [1; 4]),
@@ -90,6 +90,9 @@ fn batches_of_padded_rows() {
                 (4, 50, 128, [1; 4]),
                 (7, 21, 57, [7, 0, 5, 8]),
                 (3, 40, 60, [2, 2, 9, 0]),
+                (16, 28, 28, [8; 4]),
+                (9, 5, 9, [17, 20, 2, 0]),
+                (6, 4, 2, [0, 35, 0, 1]),
             ] {
                 let pad = ReplicationPad { dtype: *dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() };
                 let kinds = kinds(&mut rng);
@@ -98,10 +101,10 @@ fn batches_of_padded_rows() {
             }
             for _ in 0..20 {
                 let mut pad = |most: usize| [rng.below(most) as i64, rng.below(most) as i64];
-                let ([left, right], [top, bottom]) = (pad(8), pad(9));
+                let ([left, right], [top, bottom]) = (pad(20), pad(9));
                 let per_block = 32 / dtype.size() as i64;
-                let widths =
-                    [rng.below(70) as i64 + 2, per_block * (1 + rng.below(6) as i64) - (left + right) % per_block];
+                let whole = per_block * (1 + rng.below(6) as i64) - (left + right) % per_block;
+                let widths = [rng.below(70) as i64 + 2, whole];
                 let w = rng.pick(&widths) as usize;
                 let padding = [left, right, top, bottom];
                 let (c, h) = (1 + rng.below(12), 2 + rng.below(40));

@@ -81,7 +81,8 @@ impl Costs {
             return 0;
         }
         if bytes < 32 {
-            return self.tiny_store * u64::from(transfer.blocks);
+            let one = self.tiny_store.saturating_sub(self.tiny_store_byte * bytes);
+            return one * u64::from(transfer.blocks);
         }
         let rest = if bytes <= 512 { bytes } else { bytes % 512 };
         self.unaligned_store + PerByte::ticks(self.unaligned_byte, rest)

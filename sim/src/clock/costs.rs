@@ -91,6 +91,7 @@ pub(super) struct Costs {
     pub(super) unaligned_store: Tick,
     pub(super) unaligned_byte: PerByte,
     pub(super) tiny_store: Tick,
+    pub(super) tiny_store_byte: Tick,
     pub(super) request_bytes: u64,
     pub(super) line_bytes: u64,
     pub(super) l2_bytes: u64,
@@ -189,7 +190,7 @@ impl Costs {
         let speedup = if off(Change::L2) { 2.0 } else { 1.0 };
         let (mut dma_issue, mut load_latency, mut store_latency, mut jitter) = (0.0, 0.0, 0.0, 0.0);
         let (mut load, mut store, mut block, mut buffer) = (1.0, 1.0, 0.0, 0);
-        let (mut unaligned, mut unaligned_rate, mut tiny) = (0.0, 1.0, 0.0);
+        let (mut unaligned, mut unaligned_rate, mut tiny, mut tiny_byte) = (0.0, 1.0, 0.0, 0.0);
         if copies || has.scalar_memory {
             dma_issue = asker.ask(&dma.issue_cycles)?;
             load_latency = asker.ask(&dma.load_latency_ns)?;
@@ -207,6 +208,7 @@ impl Costs {
                 (unaligned, unaligned_rate) = (fixed, rate.get());
                 let one = asker.or(&dma.tiny_store_cycles, 0.0);
                 tiny = one + f64::from(cores) * asker.or(&dma.tiny_store_cycles_per_core, 0.0);
+                tiny_byte = asker.or(&dma.tiny_store_cycles_less_per_byte, 0.0);
             } else {
                 asker.assume("stores of unaligned length cost no more than others: unknown".into());
             }
@@ -259,6 +261,7 @@ impl Costs {
             unaligned_store: cycles(unaligned),
             unaligned_byte: PerByte::of(unaligned_rate),
             tiny_store: cycles(tiny),
+            tiny_store_byte: cycles(tiny_byte),
             request_bytes: asker.or(&memory.request_bytes, Bytes(512)).0,
             line_bytes: asker.or(&memory.l2_line_bytes, Bytes(512)).0,
             l2_bytes: asker.ask(&memory.l2_bytes)?.0,

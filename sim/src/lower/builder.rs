@@ -295,9 +295,13 @@ impl Builder {
         self.emit(Instruction::Vector(vector));
     }
 
-    /// A vector instruction that touches nothing that one before it touches, unless both read it.
+    /// A vector instruction that touches nothing of the buffers it writes that one before it touches: only those that it reads alone
+    /// may need a barrier.
     pub(super) fn vector_apart(&mut self, vector: Vector) {
-        self.pending.buffers.extend(Self::used(&vector));
+        let used = Self::used(&vector);
+        let is_written = |buffer| used.contains(&(buffer, true));
+        self.order(&used.iter().copied().filter(|(buffer, _)| !is_written(*buffer)).collect::<Vec<_>>());
+        self.pending.buffers.extend(used);
         self.emit(Instruction::Vector(vector));
     }
 

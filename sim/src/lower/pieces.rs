@@ -14,6 +14,7 @@ pub(super) struct Limits {
 }
 
 /// Why pieces are of such a size: sizes are multiples of `step`, and `bytes` says what pieces take of the UB, all other sizes as they are.
+/// The next smaller size is what another program has.
 pub(super) fn choice(
     name: &'static str,
     size: usize,
@@ -34,8 +35,7 @@ pub(super) fn choice(
     } else {
         (Bound::LocalBytes, budget, bytes(size), bytes(next))
     };
-    let alternative = Some((value - 1) / step * step).filter(|&smaller| smaller > 0);
-    Choice { name, value, bound, limit, used, alternative, larger: Larger { value: next, bound, limit, needs } }
+    Choice { name, value, bound, limit, used, alternative: None, larger: Larger { value: next, bound, limit, needs } }
 }
 
 /// The most in steps: one at least.

@@ -54,6 +54,10 @@ impl Catalog<'_> {
                     filled.entry(key).or_insert_with(|| Node { evidence: table.evidence.clone(), ..node });
                 }
             }
+            // Stated anew, what a kernel may use is all that is known: the inherited size of the whole may be smaller.
+            if name == "ub" && table.nodes.contains_key("bytes") {
+                filled.remove("physical_bytes");
+            }
             filled.extend(table.nodes);
             tables.insert(name, filled);
         }

@@ -64,6 +64,8 @@ pub struct Dma {
     pub tiny_store_cycles: Fact<f64>,
     /// Cycles that each core of the program adds to them.
     pub tiny_store_cycles_per_core: Fact<f64>,
+    /// Cycles that each byte of such a block takes off them.
+    pub tiny_store_cycles_less_per_byte: Fact<f64>,
 }
 
 impl Dma {
@@ -82,6 +84,7 @@ impl Dma {
             unaligned_store_bytes_per_cycle: table.fact("unaligned_store_bytes_per_cycle")?,
             tiny_store_cycles: table.fact("tiny_store_cycles")?,
             tiny_store_cycles_per_core: table.fact("tiny_store_cycles_per_core")?,
+            tiny_store_cycles_less_per_byte: table.fact("tiny_store_cycles_less_per_byte")?,
         };
         table.finish(dma)
     }

@@ -28,7 +28,12 @@ pub struct Cores {
 impl Cores {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("cores");
-        let (ai, vector, separate) = (table.fact("ai")?, table.fact("vector")?, table.fact("separate")?);
+        let separate = table.fact("separate")?;
+        let are_separate = separate.graded().is_some_and(|graded| graded.value);
+        let ai = table.fact("ai")?;
+        let vector = table.fact_where("vector", "a whole number from 1, as vector cores are separate", |vector| {
+            !are_separate || *vector > 0
+        })?;
         let cores = Self {
             mix: table.fact("mix")?,
             ai_cpu: table.fact("ai_cpu")?,

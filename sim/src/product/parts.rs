@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use ubtile_tiling::Product;
 
 use super::error::ProductError;
-use super::graded::Fact;
+use super::graded::{Fact, Grade, Graded};
 use super::kinds::{Bytes, Element};
 use super::reader::Reader;
 
@@ -72,7 +72,7 @@ impl Clock {
 pub struct Ub {
     /// What a kernel may use, as the vendor's tilings are told.
     pub bytes: Fact<Bytes>,
-    /// What there is.
+    /// What there is; `bytes`, where nothing else is stated.
     pub physical_bytes: Fact<Bytes>,
     /// What is left beside the framework's own.
     pub plan_bytes: Fact<Bytes>,
@@ -91,9 +91,15 @@ pub struct Ub {
 impl Ub {
     pub(super) fn read(reader: &mut Reader) -> Result<Self, ProductError> {
         let mut table = reader.table("ub");
+        let bytes: Fact<Bytes> = table.fact("bytes")?;
+        let same = bytes.graded().map(|bytes| Graded {
+            value: bytes.value,
+            grade: Grade::Derived.max(bytes.grade),
+            source: "ub.bytes, as nothing else is stated".into(),
+        });
         let ub = Self {
-            bytes: table.fact("bytes")?,
-            physical_bytes: table.fact("physical_bytes")?,
+            bytes,
+            physical_bytes: table.fact_or("physical_bytes", same)?,
             plan_bytes: table.fact("plan_bytes")?,
             block_bytes: table.fact("block_bytes")?,
             bank_bytes: table.piece("bank_bytes")?,

@@ -95,7 +95,7 @@ impl Limits {
     /// # Errors
     /// One is unknown.
     pub fn of(soc: &Soc) -> Result<Self, Unknown> {
-        let Bytes(ub) = *soc.ub.physical_bytes.get().or_else(|_| soc.ub.bytes.get())?;
+        let Bytes(ub) = *soc.ub.physical_bytes.get()?;
         Ok(Self {
             max_repeats: *soc.vector.max_repeats.get()?,
             event_ids: soc.sync.event_ids.get()?.get(),

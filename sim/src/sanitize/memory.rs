@@ -124,6 +124,15 @@ pub(super) fn touch_pieces(local: &mut Shadow<Local>, now: &Now, access: Access,
     trouble
 }
 
+/// What a read of the UB finds that nobody has written, without noting it.
+pub(super) fn unwritten(local: &mut Shadow<Local>, touch: &Touch) -> Trouble {
+    let mut trouble = Trouble::default();
+    rows(touch, |range| {
+        local.visit(range, |base, written, mask, _| trouble.note(Access::Read, base, written, mask, None));
+    });
+    trouble
+}
+
 /// Makes undefined what a load leaves so: what is behind each block up to a multiple of 32 bytes.
 pub(super) fn undefine_tails(local: &mut Shadow<Local>, transfer: &Transfer) {
     let (filled, pitch) = (transfer.local_bytes(), u64::from(transfer.local_pitch()));

@@ -225,6 +225,15 @@ impl<'p> Watch<'p> {
         self.findings.add(kind, &site, blame, || fault.kind.describe(program));
         let local = &mut self.cores[fault.core as usize].local;
         if let Some(step) = step {
+            let mut by_data = false;
+            step.action.touches(|touch| by_data |= touch.by_data);
+            // Where data say what is touched, they may be wrong as nobody has written them.
+            step.action.touches(|touch| {
+                if by_data && !touch.by_data && touch.access == Access::Read && matches!(touch.space, Space::Local(..))
+                {
+                    report(program, &mut self.findings, &site, &touch, &memory::unwritten(local, &touch));
+                }
+            });
             step.action.touches(|touch| memory::forgive(local, &mut self.tensors, &anywhere(program, touch)));
         }
         Ok(())

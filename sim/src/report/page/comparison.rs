@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::html::{Cell, Html, Section, escaped, paragraph, table};
-use super::series::signed;
+use super::series::{is_none, signed};
 use super::shell::Shell;
 use super::simulation::name;
 use super::value::{Document, Unit};
@@ -52,9 +52,9 @@ fn verdict(report: &Document<'_>, both: Option<(&Document<'_>, &Document<'_>)>) 
     let Some((i, by)) = time.and_then(|i| Some((i, change(report, i)?))) else { return Html::default() };
     let show = |which: &str| report.show(&format!("/differences/{i}/{which}"), Unit::Us);
     let faster = match by {
+        by if is_none(100.0 * by) => "neither faster nor slower",
         by if by < 0.0 => "faster",
-        by if by > 0.0 => "slower",
-        _ => "neither faster nor slower",
+        _ => "slower",
     };
     let verdict = format!(
         "<p class=\"verdict\">{}: from {} to <strong>{}</strong>, {}.</p>\n",
@@ -146,7 +146,7 @@ fn rooflines(before: &Document<'_>, after: &Document<'_>) -> Html {
             (name.to_owned(), format!("/roofline/limits/{i}/ratio"), super::roofline::colour(name))
         })
         .collect();
-    side_by_side("Least time of each resource, by the time of the run", &rows, [before, after])
+    side_by_side("Least time of each resource, of the time of the cores", &rows, [before, after])
 }
 
 /// What the results are of, and on which numbers they disagree.

@@ -117,9 +117,9 @@ impl Cell {
             Self::Instead(html, cells) => format!("<{tag}{row} colspan=\"{cells}\">{html}</{tag}>"),
             Self::Number(html) => format!("<{tag}{row} class=\"number\">{html}</{tag}>"),
             Self::Bar(html, share, colour) => {
-                let percent = 100.0 * share.clamp(0.0, 1.0);
+                let share = share.clamp(0.0, 1.0);
                 format!(
-                    "<{tag}{row} class=\"bar\"><span class=\"fill {colour}\" style=\"width:{percent:.2}%\"></span>\
+                    "<{tag}{row} class=\"bar\"><span class=\"fill {colour}\" style=\"--share:{share:.4}\"></span>\
                      <span class=\"over\">{html}</span></{tag}>"
                 )
             }

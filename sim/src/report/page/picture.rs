@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::html::escaped;
 use super::series::Line;
-use super::ticks::{share, ticks, ticks_and_ends};
+use super::ticks::{share, ticks, ticks_and_ends, time};
 use super::timeline::{LANES, path, shares};
 use super::value::{Document, Unit};
 use crate::report::Recorded;
@@ -22,12 +22,12 @@ fn picture(title: &str, height: u32, drawing: &str) -> String {
          .paper {{ fill: #ffffff; }} text {{ fill: #56616b; }} .title {{ fill: #1c2126; font-size: 17px; font-weight: 600; }}\n\
          .line {{ stroke: #d9dedf; fill: none; }} .wait {{ fill: #56616b; opacity: 0.35; }}\n\
          .vector {{ color: #2f6db5; }} .scalar {{ color: #8a6a12; }} .mte2 {{ color: #20754a; }} .mte3 {{ color: #7d4fa0; }} .memory {{ color: #4d6472; }}\n\
-         .guess {{ color: #a8324a; }} .area {{ fill: currentColor; }} .dots {{ stroke: currentColor; stroke-width: 8; stroke-linecap: round; fill: none; vector-effect: non-scaling-stroke; }}\n\
+         .l2 {{ color: #0f7285; }} .sync {{ color: #56616b; }} .guess {{ color: #a8324a; }} .area {{ fill: currentColor; }} .dots {{ stroke: currentColor; stroke-width: 8; stroke-linecap: round; fill: none; vector-effect: non-scaling-stroke; }}\n\
          .series {{ stroke: #56616b; stroke-width: 1.5; fill: none; vector-effect: non-scaling-stroke; }} text.word {{ fill: currentColor; }}\n\
          @media (prefers-color-scheme: dark) {{\n\
          .paper {{ fill: #15191d; }} text {{ fill: #a9b4bd; }} .title {{ fill: #e8ecef; }} .line {{ stroke: #343d45; }} .wait {{ fill: #a9b4bd; }}\n\
          .vector {{ color: #74a9e6; }} .scalar {{ color: #d9b65c; }} .mte2 {{ color: #6cc493; }} .mte3 {{ color: #c39ae0; }} .memory {{ color: #93a9b8; }}\n\
-         .guess {{ color: #f08fa2; }} .series {{ stroke: #a9b4bd; }}\n\
+         .l2 {{ color: #63c3d4; }} .sync {{ color: #a9b4bd; }} .guess {{ color: #f08fa2; }} .series {{ stroke: #a9b4bd; }}\n\
          }}\n</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
          <text class=\"title\" x=\"20\" y=\"30\">{title}</text>\n{drawing}</svg>\n"
     )
@@ -95,7 +95,8 @@ pub fn series_picture(reports: &Value) -> Option<String> {
     }
     for tick in ticks(&line.y) {
         let y = 350.0 - 300.0 * share(&line.y, tick);
-        drawing += &format!("<text x=\"20\" y=\"{:.1}\">{}</text>", y + 4.0, Unit::Us.text(tick));
+        let (x, y, time) = (LEFT - 8, y + 4.0, time(tick, &line.y));
+        drawing += &format!("<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{time}</text>");
     }
     for (tick, share) in ticks_and_ends(&line.x) {
         let x = f64::from(LEFT) + f64::from(WIDTH) * share;

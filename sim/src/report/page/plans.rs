@@ -39,8 +39,16 @@ fn several(all: &[Value]) -> Html {
 
 fn sections(document: &Document<'_>, all: &[Value]) -> Vec<Section> {
     let row = |(i, one): (usize, &Value)| {
-        let text = |key: &str| Cell::Words(document.show_text(&format!("/{i}/{key}")));
-        let number = |key: &str, unit| Cell::Number(document.show(&format!("/{i}/{key}"), unit));
+        let at = |key: &str| format!("/{i}/{key}");
+        let is_there = |key: &str| document.at(&at(key)).is_some();
+        let text_or = |key: &str, other: &str| {
+            Cell::Words(if is_there(key) { document.show_text(&at(key)) } else { Html::text(other) })
+        };
+        let text = |key: &str| text_or(key, "none");
+        let number = |key: &str, unit| {
+            Cell::Number(if is_there(key) { document.show(&at(key), unit) } else { Html::text("none") })
+        };
+        let route = if is_there("reason") { "refused" } else { "none" };
         let tile = one["choices"].as_array().into_iter().flatten().enumerate();
         let tile: Vec<_> = tile
             .filter(|(_, choice)| choice["name"] != "block_dim")
@@ -53,7 +61,7 @@ fn sections(document: &Document<'_>, all: &[Value]) -> Vec<Section> {
             text("product"),
             text("target/name"),
             text("scheme"),
-            text("vendor_route"),
+            text_or("vendor_route", route),
             number("tiling_key", Unit::Count),
             number("block_dim", Unit::Count),
             Cell::Words(Html::of(tile.join(", "))),

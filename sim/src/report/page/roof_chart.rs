@@ -73,8 +73,16 @@ pub(super) fn chart(report: &Document<'_>, run: &Document<'_>) -> Html {
         let enters = (10f64.powi(y.from) / roof.gbps).max(10f64.powi(x.from));
         let ((x0, y0), (x1, y1)) = (at(enters, enters * roof.gbps), at(*ridge, peak));
         drawing += &format!("<path class=\"roof\" d=\"M{x0:.1} {y0:.1}L{x1:.1} {y1:.1}\"/>");
-        let middle = (enters * ridge).sqrt();
-        label(x.share(middle), 1.0 - y.share(middle * roof.gbps), "slope", roof.name);
+        // Its name is at the middle, or further down or up where the run's would cover it.
+        let along = |share: f64| enters.powf(1.0 - share) * ridge.powf(share);
+        let is_clear = |share: &f64| {
+            let at = along(*share);
+            let across = (x.share(at) - x.share(per_byte)).abs();
+            let upwards = (y.share(at * roof.gbps) - y.share(reached)).abs();
+            across > 0.3 || upwards > 0.12
+        };
+        let at = along([0.5, 0.25, 0.75].into_iter().find(is_clear).unwrap_or(0.5));
+        label(x.share(at), 1.0 - y.share(at * roof.gbps), "slope", roof.name);
     }
     let lowest = ridges.iter().copied().fold(f64::INFINITY, f64::min);
     let (x0, y0) = at(lowest, peak);

@@ -37,7 +37,7 @@ pub(super) fn roofline(report: &Document<'_>, run: &Document<'_>) -> Html {
     }
     let text = paragraph(format_args!(
         "Were nothing in its way, the busiest resource alone would decide: {} would take {}. What is missing to 100\u{a0}% is time in which \
-         it waits: for latencies, for flags, for other pipes, for the slowest core.",
+         it waits: for latencies, for flags, for other pipes, for the slowest core. The launch is in neither.",
         in_short(by.unwrap_or("")),
         report.show("/roofline/us", Unit::Us)
     ));
@@ -52,7 +52,9 @@ pub(super) fn colour(name: &str) -> &'static str {
         "scalar" => "scalar",
         "mte2" => "mte2",
         "mte3" => "mte3",
-        "launch" | "sync" => "guess",
+        "l2" => "l2",
+        "launch" => "guess",
+        "sync" => "sync",
         _ => "memory",
     }
 }

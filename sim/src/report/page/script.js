@@ -47,6 +47,7 @@
 
   let view = { core: 0, from: run.timelines[0].from, to: run.timelines[0].until };
   let chosen = null; // { lane, block }
+  let current = -1; // The lane that was reached last, which may have no block.
 
   const from = () => run.timelines[view.core].from, until = () => run.timelines[view.core].until;
   const blocksOf = lane => cores[view.core][lane];
@@ -137,24 +138,26 @@
     shown();
   };
   const move = part => { clamp(view.from + part * (view.to - view.from), view.to - view.from); shown(); };
-  const all = () => { chosen = null; clamp(from(), until() - from()); shown(); };
-  const choose = (lane, block) => {
+  const all = () => { chosen = null; current = -1; clamp(from(), until() - from()); shown(); };
+  // A block that is pointed at is seen where it is; one that keys reach may be out of sight.
+  const choose = (lane, block, isSeen) => {
     const blocks = blocksOf(lane);
+    current = lane;
     if (blocks.length === 0) { status.textContent = `${lanes[lane].dataset.lane.toUpperCase()} does nothing.`; chosen = null; draw(); return; }
     chosen = { lane, block: Math.min(Math.max(0, block), blocks.length - 1) };
     const { start, end } = blocks[chosen.block];
-    if (start < view.from || end > view.to) {
+    if (!isSeen && (start < view.from || end > view.to)) {
       const span = Math.max(view.to - view.from, 1.5 * (end - start));
       clamp((start + end - span) / 2, span);
     } else draw();
     status.textContent = `${lanes[lane].dataset.lane.toUpperCase()}: ${says(blocks[chosen.block])}`;
   };
   const step = by => {
-    if (!chosen) { choose(0, first(blocksOf(0), view.from)); return; }
+    if (!chosen) { const lane = Math.max(0, current); choose(lane, first(blocksOf(lane), view.from)); return; }
     choose(chosen.lane, chosen.block + by);
   };
   const lane = by => {
-    const next = chosen ? (chosen.lane + by + lanes.length) % lanes.length : 0;
+    const next = current < 0 ? 0 : (current + by + lanes.length) % lanes.length;
     const time = chosen ? blocksOf(chosen.lane)[chosen.block].start : view.from;
     choose(next, first(blocksOf(next), time));
   };
@@ -182,6 +185,7 @@
     const box = lanes[0].querySelector("svg").getBoundingClientRect();
     return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
   };
+  const laneAt = event => document.elementFromPoint(event.clientX, event.clientY)?.closest(".lane svg");
   let grip = null;
   plot.addEventListener("pointerdown", event => {
     if (event.button !== 0 || !event.target.closest(".lane svg")) return;
@@ -189,7 +193,7 @@
     plot.setPointerCapture(event.pointerId);
   });
   plot.addEventListener("pointermove", event => {
-    const svg = document.elementFromPoint(event.clientX, event.clientY)?.closest(".lane svg");
+    const svg = laneAt(event);
     if (grip) {
       const width = lanes[0].querySelector("svg").getBoundingClientRect().width;
       grip.moved ||= Math.abs(event.clientX - grip.x) > 3;
@@ -197,13 +201,14 @@
     } else if (svg) {
       const i = lanes.indexOf(svg.closest(".lane")), blocks = blocksOf(i);
       const time = view.from + share(event) * (view.to - view.from), at = first(blocks, time);
-      if (at < blocks.length && blocks[at].start <= time) choose(i, at);
+      if (at < blocks.length && blocks[at].start <= time) choose(i, at, true);
     }
   });
   const drop = () => { if (grip?.moved) shown(); grip = null; };
   plot.addEventListener("pointerup", drop);
   plot.addEventListener("pointercancel", drop);
-  plot.addEventListener("dblclick", event => { if (event.target.closest(".lane svg")) zoom(0.25, share(event)); });
+  // Who holds the pointer is the target of its clicks.
+  plot.addEventListener("dblclick", event => { if (laneAt(event)) zoom(0.25, share(event)); });
   plot.addEventListener("wheel", event => {
     if (!event.ctrlKey) return;
     event.preventDefault();

@@ -10,7 +10,7 @@ use super::products;
 use super::roofline::colour;
 use super::shell::Shell;
 use super::simulation::name;
-use super::ticks::{ceiling, share, ticks, ticks_and_ends};
+use super::ticks::{self, ceiling, share, ticks, ticks_and_ends};
 use super::value::{Document, Unit};
 
 /// Runs that are shown; of more, as many that are evenly apart, and those that the page speaks of.
@@ -204,7 +204,7 @@ fn time(varied: &str, points: &[Point<'_>]) -> Html {
         &format!("Time by {varied}; the colour is what bounds the run"),
         &said,
         &format!("<path class=\"series\" d=\"{path}\"/>{drawn}"),
-        (&y, Unit::Us),
+        (&y, &|tick| ticks::time(tick, &y)),
         &x,
         dots.iter().map(|(bound, colour, _)| (*bound, *colour)),
     )
@@ -233,7 +233,7 @@ fn shares(varied: &str, points: &[Point<'_>]) -> Html {
         "How much of a core's time its pipes are busy, and how much of its bandwidth main memory gives",
         &said,
         &lines,
-        (&(0.0..1.0), Unit::Percent),
+        (&(0.0..1.0), &|tick| Unit::Percent.text(tick)),
         &x,
         legend,
     )
@@ -244,7 +244,7 @@ fn chart<'a>(
     caption: &str,
     said: &str,
     drawing: &str,
-    (y, unit): (&Range<f64>, Unit),
+    (y, number): (&Range<f64>, &dyn Fn(f64) -> String),
     x: &Range<f64>,
     legend: impl Iterator<Item = (&'a str, &'static str)>,
 ) -> Html {
@@ -253,8 +253,7 @@ fn chart<'a>(
     let (caption, said) = (escaped(caption), escaped(said));
     let label =
         |side: &str, share: f64, text: &str| format!("<span style=\"{side}:{:.2}%\">{text}</span>", 100.0 * share);
-    let upwards: String =
-        ticks(y).into_iter().map(|tick| label("top", 1.0 - share(y, tick), &unit.text(tick))).collect();
+    let upwards: String = ticks(y).into_iter().map(|tick| label("top", 1.0 - share(y, tick), &number(tick))).collect();
     let right = |(tick, share): (f64, f64)| label("left", share, &Unit::Count.text(tick));
     let rightwards: String = ticks_and_ends(x).into_iter().map(right).collect();
     let grid = |tick: f64| format!("<path class=\"grid\" d=\"M0 {:.1}H1000\"/>", 400.0 * (1.0 - share(y, tick)));
@@ -300,8 +299,17 @@ fn cliffs(document: &Document<'_>, points: &[Point<'_>]) -> Html {
 
 /// A change in percent.
 pub(super) fn signed(percent: f64) -> String {
-    let sign = if percent < 0.0 { '\u{2212}' } else { '+' };
+    let sign = match percent {
+        none if is_none(none) => "",
+        less if less < 0.0 => "\u{2212}",
+        _ => "+",
+    };
     format!("{sign}{:.1}\u{a0}%", percent.abs())
+}
+
+/// Whether a change in percent is smaller than what is shown of it, and than what is left of the numbers in tables.
+pub(super) const fn is_none(percent: f64) -> bool {
+    percent.abs() < 0.05
 }
 
 fn all_runs(varied: &str, document: &Document<'_>, all: bool) -> Html {

@@ -65,7 +65,7 @@ fn numbers(report: &Document<'_>) -> Html {
     };
     let tiles: Html = [
         tile("Task", &show("/task_us", Unit::Us), &spread),
-        tile("Slowest core", &show("/cycles", Unit::Cycles), &Html::text("without the launch")),
+        tile("Slowest core", &show("/cycles", Unit::Count), &Html::text("cycles, without the launch")),
         tile(
             "Cores",
             &show("/cores_used", Unit::Count),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::value::{Unit, grouped};
+
 /// Steps between the numbers at an axis, at most.
 const STEPS: f64 = 5.0;
 /// What a number keeps of an axis free for its digits, as a share.
@@ -21,6 +23,16 @@ pub(super) fn ceiling(most: f64) -> f64 {
 /// Where a number is in a range.
 pub(super) fn share(range: &Range<f64>, number: f64) -> f64 {
     (number - range.start) / (range.end - range.start)
+}
+
+/// A number at an axis of microseconds, in the unit that suits the axis' end.
+pub(super) fn time(us: f64, axis: &Range<f64>) -> String {
+    let (scale, unit) = match axis.end {
+        end if end < 1e4 => return Unit::Us.text(us),
+        end if end < 1e7 => (1e3, "ms"),
+        _ => (1e6, "s"),
+    };
+    format!("{}\u{a0}{unit}", grouped(us / scale, 0))
 }
 
 /// The round numbers in a range.
@@ -54,5 +66,8 @@ mod tests {
         // 16384 is too near to the end for 16000.
         assert_eq!(numbers(2048.0..16384.0), [2048.0, 5000.0, 10000.0, 16384.0]);
         assert_eq!(numbers(1.0..2.0), [1.0, 2.0]);
+        let times = [(50.0, 60.0), (8000.0, 8000.0), (2000.0, 1e4), (8e6, 8e6), (2e7, 1e8)];
+        let times = times.map(|(us, end)| time(us, &(0.0..end)).replace('\u{a0}', " "));
+        assert_eq!(times, ["50.00 µs", "8\u{202f}000.0 µs", "2 ms", "8\u{202f}000 ms", "20 s"]);
     }
 }

@@ -34,10 +34,15 @@ pub(super) fn timeline(run: &Document<'_>) -> Html {
         .enumerate()
         .map(|(i, core)| format!("<option value=\"{i}\">{}</option>", name(core)))
         .collect();
-    let text = paragraph(
+    let close_by = if timelines.iter().any(has_blocks_of_several) {
+        "From close by, single instructions show, and blocks of several where a pipe has very many: the trace has each one."
+    } else {
+        "From close by, single instructions show."
+    };
+    let text = paragraph(format_args!(
         "Time counts from when the launch reaches the cores. Height is the share of the time in which the pipe works; a pale line at the foot is time in which it waits for a flag, at a barrier or for other cores. \
-         From close by, single instructions show.",
-    );
+         {close_by}",
+    ));
     let label =
         escaped(&format!("Pipes of {} over {}", first["name"].as_str().unwrap_or(""), Unit::Us.text(until / 1e4)));
     Html::of(format!(
@@ -54,6 +59,12 @@ pub(super) fn timeline(run: &Document<'_>) -> Html {
         begin = Unit::Us.text(from / 1e4),
         end = Unit::Us.text(until / 1e4),
     ))
+}
+
+/// Whether a core has blocks that stand for several instructions each.
+fn has_blocks_of_several(core: &Value) -> bool {
+    let blocks = LANES.iter().flat_map(|lane| core["lanes"][lane].as_array().into_iter().flatten());
+    blocks.into_iter().any(|block| block.as_array().is_some_and(|parts| parts.len() == 5))
 }
 
 /// How much of each column something was done in, or waited for.

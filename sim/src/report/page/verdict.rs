@@ -92,7 +92,7 @@ pub(super) fn verdict(report: &Document<'_>) -> Html {
     );
     let by = in_short(report.string("/roofline/by").unwrap_or(""));
     let mut second = format!(
-        "At full rate {by} would need {} for this work: the run reaches {} of that roofline.",
+        "At full rate {by} would need {} for this work: without its launch, the run reaches {} of that roofline.",
         show("/roofline/us", Unit::Us),
         show("/roofline/ratio", Unit::Percent)
     );

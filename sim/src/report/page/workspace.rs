@@ -176,15 +176,16 @@ fn draw(body: &mut String, panel: &Panel<'_>, top: f64) -> f64 {
         let tip = format!("{}: {bytes} bytes at {}", piece.name, grouped(piece.offset));
         // The size below the name, where both are too long for one line and there is room.
         let two = label.chars().count() > letters(width) && height > 38.0;
-        let lines = if two { vec![piece.name, &bytes] } else { vec![label.as_str()] };
+        let lines =
+            if two { [fitted(piece.name, width), bytes] } else { [sized(piece.name, &bytes, width), String::new()] };
         let _ = write!(
             body,
             "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"3\" fill=\"{fill}\"/>",
             escaped(&tip),
             upper + 1.5,
         );
-        for (row, line) in lines.into_iter().enumerate() {
-            let (x, y, line) = (x + 6.0, upper + 17.0 + 15.0 * row as f64, fitted(line, width));
+        for (row, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
+            let (x, y) = (x + 6.0, upper + 17.0 + 15.0 * row as f64);
             let _ = write!(body, "<text class=\"on\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"12\">{line}</text>");
         }
         let _ = writeln!(body, "</g>");
@@ -205,12 +206,24 @@ fn letters(width: f64) -> usize {
 
 /// As much of a text as a box of so many pixels shows; the rest is in its tip.
 fn fitted(text: &str, width: f64) -> String {
-    let most = letters(width);
+    cut(text, letters(width))
+}
+
+fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return escaped(text);
     }
     let head: String = text.chars().take(most.saturating_sub(1)).collect();
     escaped(&(head + "\u{2026}"))
+}
+
+/// A name, as much of it as leaves room for its size.
+fn sized(name: &str, size: &str, width: f64) -> String {
+    let most = letters(width).saturating_sub(size.chars().count() + 1);
+    if most < 2 {
+        return fitted(size, width);
+    }
+    format!("{} {}", cut(name, most), escaped(size))
 }
 
 /// A number in groups of three digits.

@@ -1,8 +1,8 @@
 //! Columns of the padding, added to the column of the image that they fold into, of all rows of a batch at once.
 //!
-//! All columns of an end are in one block. Transposed and transposed back from further on, each comes to the lane of the image's
-//! column, whose lane alone is added. Short types are added in f32: blocks of the ends are cast, of a row that others were added to
-//! before that was rounded, and the image's column is rounded and put back.
+//! The blocks of an end, transposed and transposed back from further on, bring each column to the lane of the image's column, whose
+//! lane alone is added. Short types are added in f32: the blocks of an end are cast, of a row that others were added to before that
+//! was rounded, and the image's column is rounded and put back.
 
 use super::Batches;
 use crate::lower::bits_of;
@@ -22,26 +22,28 @@ struct End {
     strip: BufferId,
     /// Columns where the image's is: the sum of those before it, and another one.
     shifted: Vec<BufferId>,
-    /// Both blocks of each row in f32, and one in the type that is stored; only of short types.
+    /// The blocks in f32, both halves of one of all rows behind those of the one before, and the image's column's in the type that is
+    /// stored; only of short types.
     wide: Option<[BufferId; 2]>,
 }
 
 /// Where they are.
 #[derive(Clone, Debug)]
 struct Place {
-    /// The block of a row that they are in.
+    /// The blocks of a row that they are in: the first one, and how many.
     block: usize,
-    /// In it, the image's column, and those that are added to it.
+    blocks: usize,
+    /// From there, the image's column, and those that are added to it.
     target: usize,
     others: Vec<usize>,
-    /// The f32 blocks of that block that they are in: the first one, and how many.
+    /// The f32 blocks of those blocks that they are in: the first one, and how many.
     first: usize,
     count: usize,
 }
 
 impl Place {
-    /// Both ends of rows, where columns fold into them; `None` where one is in two blocks.
-    fn all(of: &Batches) -> Option<Vec<Self>> {
+    /// Both ends of rows, where columns fold into them.
+    fn all(of: &Batches) -> Vec<Self> {
         let (per_block, last) = (of.compute.per_block(), of.columns.size - 1);
         let ends = [(of.columns.sources(0), true), (of.columns.sources(last), false)];
         let some = ends.into_iter().filter(|([first, end], _)| end - first > 1);
@@ -50,9 +52,9 @@ impl Place {
             let columns = first - block * per_block..end - block * per_block;
             let target = if left { columns.end - 1 } else { columns.start };
             let blocks = columns.start / PER_BLOCK..columns.end.div_ceil(PER_BLOCK);
-            let others = columns.clone().filter(|column| *column != target).collect();
-            let place = Self { block, target, others, first: blocks.start, count: blocks.len() };
-            (columns.end <= per_block).then_some(place)
+            let (first, count) = (blocks.start, blocks.len());
+            let blocks = columns.end.div_ceil(per_block);
+            Self { block, blocks, target, others: columns.filter(|column| *column != target).collect(), first, count }
         })
         .collect()
     }
@@ -79,17 +81,17 @@ impl Columns {
         if of.row_blocks() * (BLOCK_BYTES / of.compute.size / PER_BLOCK).pow(2) > MOST_STRIDE {
             return None;
         }
-        let wide = if of.compute.is_short() { 3 } else { 0 };
-        let end = |place: &Place| place.strip_bytes(of) + (place.shifted() + wide) * block;
-        Some(Place::all(of)?.iter().map(end).sum())
+        let wide = |place: &Place| if of.compute.is_short() { 2 * place.blocks + 1 } else { 0 };
+        let end = |place: &Place| place.strip_bytes(of) + (place.shifted() + wide(place)) * block;
+        Some(Place::all(of).iter().map(end).sum())
     }
 
     pub(super) fn new(b: &mut Builder, of: &Batches) -> Self {
         let block = of.most() * BLOCK_BYTES;
-        let ends = Place::all(of).unwrap_or_default().into_iter().map(|place| {
+        let ends = Place::all(of).into_iter().map(|place| {
             let strip = b.buffer("strip", place.strip_bytes(of), 1, None);
             let shifted = (0..place.shifted()).map(|_| b.buffer("shifted", block, 1, None)).collect();
-            let buffers = [("ends_f32", 2 * block), ("ends", block)];
+            let buffers = [("ends_f32", 2 * place.blocks * block), ("ends", block)];
             let wide = of.compute.is_short().then(|| buffers.map(|(name, bytes)| b.buffer(name, bytes, 1, None)));
             End { place, strip, shifted, wide }
         });
@@ -108,20 +110,25 @@ impl Columns {
         for End { place, wide, .. } in &self.0 {
             let Some([wide, _]) = wide else { continue };
             let (row, per_repeat) = (of.row_blocks(), 8 / 2);
-            let from = rows.further(int(place.block * BLOCK_BYTES));
             let op = cast_op(Element::F32, of.compute.element);
-            let cast = Vector::new(op, [wide.at(0), from]).repeats(int(of.most() / per_repeat));
-            b.vector(cast.strides(1, stride(row), stride(per_repeat * row)));
+            for block in 0..place.blocks {
+                let from = rows.further(int((place.block + block) * BLOCK_BYTES));
+                let to = wide.at(int(wide_block(of, 2 * block) * BLOCK_BYTES));
+                let cast = Vector::new(op, [to, from]).repeats(int(of.most() / per_repeat));
+                b.vector(cast.strides(1, stride(row), stride(per_repeat * row)));
+            }
         }
     }
 
     /// The ends of a row of f32 that was rounded, as they were before.
-    pub(super) fn replace(&self, b: &mut Builder, row: Expr, from: &Local) {
+    pub(super) fn replace(&self, b: &mut Builder, of: &Batches, row: Expr, from: &Local) {
         for End { place, wide, .. } in &self.0 {
             let Some([wide, _]) = wide else { continue };
             let bytes = 2 * BLOCK_BYTES;
             let (to, from) = (wide.at(row.clone() * int(bytes)), from.further(int(place.block * bytes)));
-            b.copy(Move { to, from, burst: Burst::of(int(bytes)) });
+            let (blocks, bytes) = (int(place.blocks).into(), int(bytes).into());
+            let to_gap = int((wide_block(of, 2) - 2) * BLOCK_BYTES).into();
+            b.copy(Move { to, from, burst: Burst { blocks, bytes, from_gap: 0.into(), to_gap } });
         }
     }
 
@@ -142,7 +149,8 @@ impl Columns {
         for End { place, wide, .. } in &self.0 {
             let (Some([wide, narrow]), element) = (wide, of.compute.element) else { continue };
             let lanes = int(of.most() * of.compute.per_block());
-            cast(b, (narrow.at(0), element), (wide.at(0), Element::F32), lanes);
+            let own = wide_block(of, place.target / of.compute.per_block() * 2);
+            cast(b, (narrow.at(0), element), (wide.at(int(own * BLOCK_BYTES)), Element::F32), lanes);
             let at = (place.block * of.compute.per_block() + place.target) * of.compute.size;
             insert(b, bits_of(element), rows, at, of.pitch, narrow.at(0), int(of.most()).into());
         }
@@ -150,20 +158,19 @@ impl Columns {
 }
 
 impl End {
-    /// The f32 blocks of all rows, and the blocks from a row to the next one.
-    fn blocks(&self, of: &Batches, rows: &Local) -> (Local, usize) {
+    /// An f32 block of all rows, and the blocks from a row to the next one.
+    fn block(&self, of: &Batches, rows: &Local, block: usize) -> (Local, usize) {
         match self.wide {
-            Some([wide, _]) => (wide.at(0), 2),
-            None => (rows.further(int(self.place.block * BLOCK_BYTES)), of.row_blocks()),
+            Some([wide, _]) => (wide.at(int(wide_block(of, block) * BLOCK_BYTES)), 2),
+            None => (rows.further(int((self.place.block + block) * BLOCK_BYTES)), of.row_blocks()),
         }
     }
 
     /// Lanes become blocks, behind as many as a block has.
     fn turn(&self, b: &mut Builder, of: &Batches, rows: &Local) {
         let Place { first, count, .. } = self.place;
-        let (at, row) = self.blocks(of, rows);
         for block in 0..count {
-            let from = at.further(int((first + block) * BLOCK_BYTES));
+            let (from, row) = self.block(of, rows, first + block);
             let to = self.strip.at(int((1 + block) * TURNED));
             turn(b, (to, 1, count * ROWS), (from, of.each * row, row), int(of.each));
         }
@@ -193,8 +200,7 @@ impl End {
         if left && step + 1 < others {
             return false;
         }
-        let (at, row) = self.blocks(of, rows);
-        let at = at.further(int(self.place.target / PER_BLOCK * BLOCK_BYTES));
+        let (at, row) = self.block(of, rows, self.place.target / PER_BLOCK);
         let (operands, other) = if left { ([sum.at(0), at.clone()], 1) } else { ([at.clone(), sum.at(0)], 2) };
         let [first, second] = operands;
         let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, first, second]);
@@ -208,4 +214,9 @@ impl End {
         }
         self.wide.is_none()
     }
+}
+
+/// Where an f32 block of the first row lies in [`End::wide`], in blocks.
+const fn wide_block(of: &Batches, block: usize) -> usize {
+    block / 2 * 2 * of.most() + block % 2
 }

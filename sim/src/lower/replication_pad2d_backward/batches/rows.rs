@@ -118,7 +118,7 @@ impl Rows {
         }
         if self.wide.is_some() {
             cast(b, (own, compute.element), (sum.clone(), Element::F32), lanes);
-            of.columns.replace(b, row.clone() - batch.first.clone(), &sum);
+            of.columns.replace(b, &of.of, row.clone() - batch.first.clone(), &sum);
         }
         self.loaded.leave(b);
     }

@@ -176,10 +176,10 @@ pub fn native_in(plan: &TilingPlan, soc: &Soc, sizes: &[(&str, usize)]) -> Resul
 }
 
 /// The next smaller size of pieces: what they have where one less is asked for, which other sizes may follow.
-fn smaller(plan: &TilingPlan, room: Room, sizes: &[(&str, usize)], piece: &Choice) -> Option<usize> {
+fn smaller(plan: &TilingPlan, mut room: Room, sizes: &[(&str, usize)], piece: &Choice) -> Option<usize> {
     let less = piece.value.checked_sub(1).filter(|less| *less > 0 && Most::ALL.can_have(piece.name))?;
-    let most = Most::of(sizes.iter().copied().chain([(piece.name, less)]));
-    let (_, pieces) = in_pieces(plan, Room { most, ..room }).ok()?;
+    room.most = Most::of(sizes.iter().copied().chain([(piece.name, less)]));
+    let (_, pieces) = in_pieces(plan, room).ok()?;
     let found = pieces.iter().find(|other| other.name == piece.name)?.value;
     (found < piece.value).then_some(found)
 }

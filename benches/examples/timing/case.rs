@@ -17,7 +17,7 @@ pub(crate) struct Case {
     pub(crate) inputs: Vec<Data>,
     pub(crate) output: Data,
     /// `grid_grad`, of the grid sampler.
-    second: Option<Data>,
+    pub(crate) second: Option<Data>,
     /// Room for the first input without gaps, where it is not so already.
     pub(crate) contiguous: Option<Data>,
 }

@@ -12,7 +12,7 @@ pub(crate) enum Processor {
     Zen5,
     /// AMD's of other families; of these Zen 4 has AVX-512.
     Amd,
-    /// Others that have AVX512-FP16, as Intel's from Sapphire Rapids on.
+    /// Intel's from Sapphire Rapids on: those that have AVX512-FP16, and servers of known models, as hypervisors hide that.
     SapphireRapids,
     /// All others.
     Other,
@@ -37,13 +37,19 @@ impl Processor {
         const FAMILY: u32 = 0x0ff0_0f00;
         const ZEN5: u32 = 0x00b0_0f00;
         const AVX512_FP16: u32 = 1 << 23;
+        const INTEL: u32 = u32::from_le_bytes(*b"Genu");
+        const FAMILY_6: u32 = 0x0000_0600;
+        // Sapphire Rapids, Emerald Rapids, Granite Rapids and Granite Rapids D.
+        const SERVERS: [u32; 4] = [0x8f, 0xcf, 0xad, 0xae];
 
         let amd = vendor.ebx == AMD;
+        let model = features.eax >> 4 & 0xf | features.eax >> 12 & 0xf0;
+        let server = vendor.ebx == INTEL && features.eax & FAMILY == FAMILY_6 && SERVERS.contains(&model);
         if amd && features.eax & FAMILY == ZEN5 {
             Self::Zen5
         } else if amd {
             Self::Amd
-        } else if has(extended.edx, AVX512_FP16) {
+        } else if server || has(extended.edx, AVX512_FP16) {
             Self::SapphireRapids
         } else {
             Self::Other
@@ -93,6 +99,11 @@ mod tests {
         assert_eq!(kind(b"Auth", 0x00b0_0f21, 0), Processor::Zen5);
         assert_eq!(kind(b"Auth", 0x00b5_0f00, fp16), Processor::Zen5);
         assert_eq!(kind(b"Genu", 0x000c_06f2, fp16), Processor::SapphireRapids);
+        // Where a hypervisor hides it; and an Ice Lake server, a client of Intel's with it, and another vendor's model.
+        assert_eq!(kind(b"Genu", 0x000c_06f2, 0), Processor::SapphireRapids);
+        assert_eq!(kind(b"Genu", 0x0008_06f8, 0), Processor::SapphireRapids);
+        assert_eq!(kind(b"Genu", 0x000a_0671, fp16), Processor::SapphireRapids);
+        assert_eq!(kind(b"Cent", 0x000c_06f2, 0), Processor::Other);
         assert_eq!(kind(b"Genu", 0x0006_06a6, !fp16), Processor::Other);
         // A signature alone tells nothing.
         assert_eq!(kind(b"Genu", 0x00b0_0f21, 0), Processor::Other);

@@ -135,7 +135,9 @@ const timeline = async page => {
   }
   assert.equal(reached.size, await lanes.count(), `the arrow reaches ${[...reached]}`);
   await page.keyboard.press("0");
-  const box = await lanes.nth(0).locator("svg").boundingBox(), middle = box.y + box.height / 2;
+  const lane = lanes.nth(0).locator("svg");
+  await lane.scrollIntoViewIfNeeded();
+  const box = await lane.boundingBox(), middle = box.y + box.height / 2;
   await page.mouse.dblclick(box.x + box.width / 2, middle);
   const close = await axis();
   assert.notDeepEqual(close, whole, "a double click does not zoom");

@@ -38,7 +38,7 @@ end on either side that is summed by itself. Planes of 7x7 alone take less time 
 BUILDS = "The default build picks its instructions when it runs; the other is built with `-C target-cpu=native`. Fastest call of each, taking turns."
 LEVELS = """AVX-512 is used where it gains 10 %. In im2col that is with AMD's processors from Zen 4 on, of Zen 4 in F16 and BF16 alone (1.17 times as
 fast in the mean of 17 cases, 0.75 for a single plane of 7x7, else 0.95 to 1.6; F32 and F64 1.02 of 26), and with Intel's from Sapphire
-Rapids on. There and with Zen 5 it is, beside AVX2 (the example `timing` of `benches`, `--level`), 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the
+Rapids on, which AVX512-FP16 tells, or the model where a hypervisor hides that. There and with Zen 5 it is, beside AVX2 (the example `timing` of `benches`, `--level`), 0.9 to 1.7 times as fast in F16 and BF16 (on such a Xeon 1.19 in the
 mean of 38 cases), 0.9 to 1.4 times in F32 and F64, where a plane has more cells than eight vectors of 32 bytes and memory is not all that
 is waited for. The 0.9 are tensors that no cache holds, and a single plane of 7x7 on the Xeon. In the grid sampler it is with these Xeons (`ubtile run --level`): one to four channels 1.0 to
 1.7 times as fast (1.2 in the mean of 72 cases), more 0.9 to 1.3 times (1.07 of 96), bicubic sampling in F64 alone, of 64 channels (1.1).

@@ -223,7 +223,7 @@ def main():
     rows = list(rows.values())
     summary(rows)
     if args.json:
-        about = {"torch": torch.__version__, "processor": processor(), "rows": rows}
+        about = {"torch": torch.__version__, "processor": processor(), "rounds": args.rounds, "passes": args.passes, "rows": rows}
         with open(args.json + ".tmp", "w") as file:
             json.dump(about, file, indent=1)
         os.replace(args.json + ".tmp", args.json)

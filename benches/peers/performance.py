@@ -22,8 +22,8 @@ NAMES = {
 COLUMNS = (("ratio", 1), ("compile_ratio", 1), ("ratio", 2))
 
 COLUMNS_MEAN = """Pairs are the worst case and the geometric mean. *PyTorch / ours* is PyTorch's time (the better of its eager form and the one that
-writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of six rounds in
-turn, three in each of two passes over all cases, a round the median of seven calls or more. For max unpooling PyTorch's is `gather`, for
+writes into ready outputs) over that of `ubtile run --time` on the same tensors, one thread each: each the fastest of {rounds} rounds in
+turn in each of {passes} over all cases, a round the median of seven calls or more. For max unpooling PyTorch's is `gather`, for
 F16 and BF16 grids its F32 call between casts, as its own ends the process where inputs are large;
 *torch.compile / ours* the same for the compiled function, of {compiled} im2col cases; *2 threads* the first again with two threads each. Of the cases above a
 millisecond, *speedup* is our time with one thread over that with two, and the last column what two threads reach of their bound, as no
@@ -47,9 +47,10 @@ them the level has to be asked for (`--level avx512`). Padding took 0.8 to 1.5 o
 registers, twice as many, took 0.9 to 1.1."""
 
 
-def columns_mean(rows):
-    compiled = sum("compile_ratio" in r for r in rows)
-    return COLUMNS_MEAN.format(compiled=compiled)
+def columns_mean(about):
+    compiled = sum("compile_ratio" in r for r in about["rows"])
+    passes = "one pass" if about["passes"] == 1 else f"{about['passes']} passes"
+    return COLUMNS_MEAN.format(compiled=compiled, rounds=about["rounds"], passes=passes)
 
 
 def pair(rows, name, threads):
@@ -164,7 +165,7 @@ def main():
     first = page.with_name("performance.md")
     if page == first:
         others = ", ".join(f"[{path.stem}]({path.name})" for path in sorted(page.parent.glob(f"{first.stem}-*.md")))
-        title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), columns_mean(rows)]
+        title, about_columns = "Performance", [*([f"On other machines: {others}."] if others else []), columns_mean(about)]
     else:
         title = f"Performance: {page.stem.removeprefix(first.stem + '-')}"
         about_columns = [f"[Performance]({first.name}) says what the columns mean, and has the machine that most was tuned on."]

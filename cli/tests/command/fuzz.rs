@@ -236,3 +236,23 @@ fn repro_files_that_are_damaged_or_lie() {
     assert!(fails(at, "replay none.json", 3).starts_with("error: none.json: No such file"));
     assert!(fails(at, "replay .", 3).starts_with("error: .: "));
 }
+
+/// Seeds of the fuzz target `readers`, whose first byte names the kind: what nobody can read any more leads nowhere.
+#[test]
+fn seeds_of_readers_are_read() {
+    let folder = tempdir().unwrap();
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/readers");
+    for (seed, name, command) in [
+        ("repro-im2col", "seed.json", "replay seed.json"),
+        ("repro-grid-sampler", "seed.json", "replay seed.json"),
+        ("result-in-json", "seed.json", "compare seed.json seed.json"),
+        ("op-summary", "seed.csv", "plan --calls seed.csv"),
+        ("toml-of-a-soc", "seed.toml", "products seed.toml"),
+        ("program-gather_rows", "seed.tile", "sim --program seed.tile"),
+        ("program-strided_copy", "seed.tile", "sim --program seed.tile"),
+    ] {
+        let file = fs::read(seeds.join(seed)).unwrap();
+        fs::write(folder.path().join(name), &file[1..]).unwrap();
+        assert!(!ok(folder.path(), command).is_empty(), "{seed}");
+    }
+}

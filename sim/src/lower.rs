@@ -147,7 +147,9 @@ pub struct Lowered {
 /// # Errors
 /// There is none, or the product cannot run it.
 pub fn native(plan: &TilingPlan, soc: &Soc) -> Result<Program, LowerError> {
-    native_in(plan, soc, &[]).map(|lowered| lowered.program)
+    let room = room(plan, soc)?;
+    let (source, _) = in_pieces(plan, room)?;
+    program(source, soc, room)
 }
 
 /// The same in pieces whose named sizes are at most as said.
@@ -172,7 +174,12 @@ pub fn native_in(plan: &TilingPlan, soc: &Soc, sizes: &[(&str, usize)]) -> Resul
     for piece in &mut pieces {
         piece.alternative = smaller(plan, room, sizes, piece);
     }
-    Ok(Lowered { program: Program::new(substitute::substitute(source, soc, room), soc)?, pieces })
+    Ok(Lowered { program: program(source, soc, room)?, pieces })
+}
+
+/// What a product runs of a native plan's code.
+fn program(source: Source, soc: &Soc, room: Room) -> Result<Program, LowerError> {
+    Ok(Program::new(substitute::substitute(source, soc, room), soc)?)
 }
 
 /// The next smaller size of pieces: what they have where one less is asked for, which other sizes may follow.

@@ -80,6 +80,26 @@ impl Lowered {
 
     /// A problem on the machine that the options ask for. With `compare`, a machine that does not take it is a result, not an error.
     pub(crate) fn on(attributes: &Attributes, known: &Known, args: &PlaceArgs, compare: bool) -> Result<Self, Error> {
+        Self::with(attributes, known, args, compare, make)
+    }
+
+    /// The same without a program, where what the options ask for may be none.
+    pub(crate) fn outline(
+        attributes: &Attributes,
+        known: &Known,
+        args: &PlaceArgs,
+        compare: bool,
+    ) -> Result<Self, Error> {
+        Self::with(attributes, known, args, compare, |_, _, _, _, _| Ok(Err(NotMade::Refused)))
+    }
+
+    fn with(
+        attributes: &Attributes,
+        known: &Known,
+        args: &PlaceArgs,
+        compare: bool,
+        make: impl FnOnce(&Problem, &OnSoc, &Place, &PlaceArgs, Option<Route>) -> Result<Result<Made, NotMade>, Error>,
+    ) -> Result<Self, Error> {
         let (args, start) = machine(&on_soc(args)?)?;
         let place = Place::one(&args, Threads::available().0)?;
         let Place::Soc(on) = &place else {
@@ -97,12 +117,8 @@ impl Lowered {
         let vendor_route = contract.product.and_then(|product| of.vendor_route(product, contract.edition));
         let made = if refused.is_some() && !args.unsupported {
             Err(NotMade::Refused)
-        } else if on_ai_core(of, &on.spec) {
-            Ok(make(of, on, &place, &args, vendor_route)?)
         } else {
-            // An error where the vendor's is asked for and there is none.
-            vendor(of, on, args.scheme, false)?;
-            Err(NotMade::Cpu)
+            make(of, on, &place, &args, vendor_route)?
         };
         let (soc, rated_mhz, product) = (on.soc.clone(), on.rated_mhz, on.product);
         Ok(Self { soc, rated_mhz, product, described, vendor_route, refused, made, start })
@@ -185,14 +201,20 @@ fn check_indices(bytes: &[u8], problem: &max_unpool2d_backward::Problem) -> Resu
     }
 }
 
-/// The vendor's program if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for; else the native one.
+/// The vendor's program if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for; else the native one;
+/// none where the cores do not compute the dtypes.
 fn make(
     problem: &Problem,
     on: &OnSoc,
     place: &Place,
     args: &PlaceArgs,
     vendor_route: Option<Route>,
-) -> Result<Made, Error> {
+) -> Result<Result<Made, NotMade>, Error> {
+    if !on_ai_core(problem, &on.spec) {
+        // An error where the vendor's is asked for and there is none.
+        vendor(problem, on, args.scheme, false)?;
+        return Ok(Err(NotMade::Cpu));
+    }
     let settings = Settings::new(args)?;
     let unusable = |e: LowerError| Error::Unusable(format!("{} on {}: {e}", problem.operator(), on.soc.name()));
     if let Some(plan) = vendor(problem, on, args.scheme, vendor_route == Some(Route::AiCore))? {
@@ -201,12 +223,12 @@ fn make(
             let plan = set(plan, args, &settings)?;
             let program = lower::vendor(problem, &plan, &on.soc).map_err(unusable)?;
             let workspace_bytes = plan.kernel_workspace_bytes();
-            return Ok(Made { program, workspace_bytes, tiling_key: Some(plan.tiling_key()) });
+            return Ok(Ok(Made { program, workspace_bytes, tiling_key: Some(plan.tiling_key()) }));
         }
     }
     let plan = native(problem, place, args, &settings)?;
     let lowered = lower::native_in(&plan, &on.soc, &settings.tile).map_err(unusable)?;
-    Ok(Made { program: lowered.program, workspace_bytes: 0, tiling_key: None })
+    Ok(Ok(Made { program: lowered.program, workspace_bytes: 0, tiling_key: None }))
 }
 
 /// The same place, on the usual SoC where nothing else is said.

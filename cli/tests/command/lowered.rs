@@ -322,6 +322,33 @@ fn all_products_side_by_side() {
     assert!(!folder.path().join("all").exists());
 }
 
+/// A scheme that a line does not have, and workspace that it may not take, are said in its place.
+#[test]
+fn lines_that_refuse_what_is_asked_for_do_not_stop_the_others() {
+    let folder = tempdir().unwrap();
+    let pad = "replication-pad2d-backward --shape grad_output=2,4,12,12 --padding 1,1,1,1 --product all";
+    let unpublished = "the vendor has published no tiling";
+    for (asked, refused, why) in [
+        ("--scheme vendor", &["atlas-inference", "atlas-training", "ascend-950"][..], unpublished),
+        (
+            "--workspace-limit 0",
+            &["atlas-a2", "atlas-800i-a2", "a200i-a2-box", "atlas-a3"],
+            "workspace-limit 0: the vendor's kernel takes 16809984 bytes, 16809984 more",
+        ),
+    ] {
+        let all = several(folder.path(), &format!("sim {pad} {asked}"));
+        let taken: Vec<_> = all.iter().filter(|run| run["supported"] == true).collect();
+        assert_eq!((all.len(), taken.len()), (8, 7), "{asked}");
+        for run in taken {
+            let is_refused = refused.contains(&run["product"].as_str().unwrap());
+            assert_eq!((run["scheme"].is_null(), run["task_us"].is_f64()), (is_refused, !is_refused), "{run}");
+            assert!(run["reason"].as_str().map_or(!is_refused, |reason| reason.starts_with(why)), "{run}");
+        }
+    }
+    let unpool = "max-unpool2d-backward --shape self=1,3,4,5 --output-size 9,11 --product all --scheme vendor";
+    assert!(fails(folder.path(), &format!("sim {unpool}"), 3).contains(unpublished));
+}
+
 /// The low halves of 64-bit indices are gathered where there is a gather, and read one by one only where there is none.
 #[test]
 fn every_second_word_is_gathered() {

@@ -84,6 +84,14 @@ impl Job<'_> {
         Lowered::on(self.attributes, self.known, place, compare)
     }
 
+    /// What is known of a run that cannot be: without what the machine does not have, where that is why.
+    fn outlined(&self, place: &PlaceArgs, compare: bool) -> Result<Simulated, Error> {
+        let outline = |place: &PlaceArgs| Lowered::outline(self.attributes, self.known, place, compare);
+        let plain = || PlaceArgs { cores: None, set: Vec::new(), ..place.clone() };
+        let lowered = outline(place).or_else(|_| outline(&plain()))?;
+        Ok(of_operator(self.name(), &lowered))
+    }
+
     /// What a run needs beside the program, and what its report says without a time.
     fn outline(&self, lowered: &Lowered) -> (Options, Simulated) {
         let options = Options { seed: self.args.seed, start: lowered.start, ..Options::default() };
@@ -186,18 +194,13 @@ impl Job<'_> {
         };
         let mut refusals = Refusals::default();
         let points = each(&lines, label, |&line| {
-            let product = Some(line);
-            let on_line = PlaceArgs { product, ..place.clone() };
+            let on_line = PlaceArgs { product: Some(line), ..place.clone() };
             let run = self.point(&on_line, true);
             // What cannot be written is no matter of the product.
             if let (Ok((lowered, report)), Some(folder)) = (&run, folder) {
                 self.save((folder, &format!("{}/", lowered.product)), &on_line, lowered, report)?;
             }
-            refusals.or(run.map(|(_, report)| report), || {
-                // The same without what cannot be there.
-                let plain = PlaceArgs { product, cores: None, set: Vec::new(), ..place.clone() };
-                Ok(of_operator(self.name(), &self.lower(&plain, true)?))
-            })
+            refusals.or(run.map(|(_, report)| report), || self.outlined(&on_line, true))
         })?;
         refusals.unless_some(points)
     }

@@ -397,6 +397,11 @@ fn numbers_of_plan_and_product_vary() {
     let cold = of("--set start=cold");
     assert_eq!((&cold["l2_start"], base["l2_hit_ratio"].as_f64()), (&"cold".into(), Some(1.0)));
     assert!(cold["l2_hit_ratio"].as_f64().is_some_and(|hits| hits < 0.9), "{cold}");
+    // Values that are possible are timed where the usual one is not.
+    let grid = "grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --set ubFactorElement=1024";
+    let wide = several(folder.path(), &format!("sim {grid} --vary ub=196608..262144:65536"));
+    assert!(wide[0]["reason"].as_str().is_some_and(|why| why.contains("832 fits")), "{}", wide[0]);
+    assert_eq!(wide[1]["task_us"], json(folder.path(), &format!("sim {grid} --set ub=262144"))["task_us"]);
     let cores = several(folder.path(), &format!("sim {pad} --vary cores=1..3"));
     assert_eq!(cores.iter().map(|point| point["cores_used"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(cores[0]["task_us"], base["task_us"]);

@@ -169,7 +169,6 @@ impl Job<'_> {
 
     /// A run for each value, or why there is none; an error if there is none at all.
     fn varied(&self, place: &PlaceArgs, Named { name, value: range }: &Named<Range>) -> Result<Vec<Simulated>, Error> {
-        let usual = self.lower(place, false)?;
         let values: Vec<_> = range.values().collect();
         let mut refusals = Refusals::default();
         let points = each(
@@ -177,7 +176,7 @@ impl Job<'_> {
             |value| format!("{name} = {value}"),
             |&value| {
                 let run = set(place, name, value).and_then(|place| self.point(&place, false));
-                let mut point = refusals.or(run.map(|(_, report)| report), || Ok(of_operator(self.name(), &usual)))?;
+                let mut point = refusals.or(run.map(|(_, report)| report), || self.outlined(place, false))?;
                 point.vary = Some((name.clone(), value));
                 Ok(point)
             },

@@ -3,6 +3,7 @@
 mod program;
 
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -38,7 +39,7 @@ pub(super) struct Fuzz {
     seconds: f64,
     /// What was wrong with the last case.
     failure: Option<Finding>,
-    /// The file that shows it.
+    /// The file that shows it, if it could be written.
     repro: Option<String>,
 }
 
@@ -108,11 +109,35 @@ fn run_operator(operator: Operator, args: &FuzzArgs, format: Format) -> Result<(
         return output::print(format, &report);
     };
     let found = Found { seed: args.seed, case: cases + skipped };
-    let path = Repro::new(&case, args.kernel.as_deref(), &finding, found).save(&args.output)?.display().to_string();
-    let line = format!("{operator}: {}: {}; run it again with: ubtile replay {path}", finding.kind, finding.message);
-    (report.failure, report.repro) = (Some(finding), Some(path));
+    let saved = Repro::new(&case, args.kernel.as_deref(), &finding, found).save(&args.output);
+    let (repro, error) = found_wrong(operator.name(), &finding, args.seed, saved);
+    (report.failure, report.repro) = (Some(finding), repro);
     output::print(format, &report)?;
-    Err(Error::Check(line))
+    Err(error)
+}
+
+/// The file that shows a finding, and the command's error; a finding without a file is one all the same.
+fn found_wrong(
+    what: &str,
+    Finding { kind, message }: &Finding,
+    seed: u64,
+    saved: Result<PathBuf, Error>,
+) -> (Option<String>, Error) {
+    let repro = saved.map(|path| path.display().to_string());
+    let how = match &repro {
+        Ok(path) => format!("run it again with: ubtile replay {path}"),
+        Err(why) => format!("there is no file that shows it, {why}; --seed {seed} finds it again"),
+    };
+    (repro.ok(), Error::Check(format!("{what}: {kind}: {message}; {how}")))
+}
+
+/// What was found, in a word, and where it is shown.
+fn verdict(failure: Option<&Finding>, repro: Option<&str>) -> String {
+    match (failure, repro) {
+        (Some(failure), Some(repro)) => format!("WRONG ({}), see {repro}", failure.kind),
+        (Some(failure), None) => format!("WRONG ({})", failure.kind),
+        (None, _) => "nothing wrong".into(),
+    }
 }
 
 impl Report for Fuzz {
@@ -121,10 +146,7 @@ impl Report for Fuzz {
     fn text(&self) -> String {
         let Self { operator, kernel, seed, cases, skipped, seconds, failure, repro } = self;
         let whose = kernel.as_deref().unwrap_or("this tool's kernels");
-        let verdict = match (failure, repro) {
-            (Some(failure), Some(repro)) => format!("WRONG ({}), see {repro}", failure.kind),
-            _ => "nothing wrong".into(),
-        };
+        let verdict = verdict(failure.as_ref(), repro.as_deref());
         format!("{operator}, {whose}, seed {seed}: {cases} cases and {skipped} skipped in {seconds:.1} s, {verdict}\n")
     }
 }

@@ -107,6 +107,34 @@ fn the_examples_mistake_is_found_made_small_and_run_again() {
     assert!(ok(at, &format!("replay {file} --kernel right.so")).ends_with("now: nothing is wrong any more\n"));
 }
 
+/// Fuzzes in vain where a folder has the name of the repro file: what is printed, and why there is no such file.
+pub(super) fn finds_without_a_file(folder: &Path, args: &str, repro: &str) -> (Value, String) {
+    fs::create_dir(folder.join(repro)).unwrap();
+    let text = output(folder, &format!("fuzz {args}"));
+    assert!(String::from_utf8(text.stdout).unwrap().contains(", WRONG ("), "{args}");
+    let output = output(folder, &format!("fuzz {args} --format json"));
+    assert_eq!((text.status.code(), output.status.code()), (Some(4), Some(4)), "{args}");
+    let line = String::from_utf8(output.stderr).unwrap();
+    let why = format!("; there is no file that shows it, ./{repro}: is a folder, where a file is to be written; ");
+    assert!(line.contains(&why) && line.ends_with(" finds it again\n"), "{line}");
+    (serde_json::from_slice(&output.stdout).unwrap(), line)
+}
+
+#[test]
+fn a_finding_without_a_file_is_not_lost() {
+    let folder = folder();
+    let at = folder.path();
+    let args = "im2col-backward --kernel wrong.so --seed 5";
+    let (report, line) = finds_without_a_file(at, args, "im2col-backward-mismatch-5.repro.json");
+    assert_eq!((&report["failure"]["kind"], &report["repro"]), (&json!("mismatch"), &Value::Null));
+    let message = report["failure"]["message"].as_str().unwrap();
+    assert!(line.starts_with(&format!("error: im2col-backward: mismatch: {message}; ")), "{line}");
+    assert!(line.ends_with("; --seed 5 finds it again\n"), "{line}");
+    // It does.
+    let (again, _) = finds(at, &format!("{args} --output elsewhere"));
+    assert_eq!((&again["failure"], &again["cases"]), (&report["failure"], &report["cases"]));
+}
+
 #[test]
 fn crashes_and_writes_elsewhere_are_findings() {
     let folder = folder();

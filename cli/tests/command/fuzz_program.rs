@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use super::fuzz::finds;
+use super::fuzz::{finds, finds_without_a_file};
 use crate::{fails, files, json, ok, output, refuses};
 
 /// A folder with the example programs.
@@ -157,6 +157,11 @@ fn a_sum_that_depends_on_the_order_is_found() {
         text.contains("\nwaits: step ") && text.contains(&format!("\nwas: order: {message}\nnow: the same\n")),
         "{text}"
     );
+    // It is not lost without a file.
+    let (lost, line) =
+        finds_without_a_file(at, "--program tenths.tile --seed 4 --output .", "tenths-order-4.repro.json");
+    assert_eq!((&lost["failure"]["kind"], &lost["repro"]), (&json!("order"), &Value::Null));
+    assert!(line.starts_with("error: tenths.tile: order: z, and that in program order: "), "{line}");
     // Whole numbers have one sum.
     fs::write(at.join("whole.tile"), TENTHS.replace("0.1", "10.0")).unwrap();
     assert_eq!(json(at, &format!("replay {file} --program whole.tile"))["now"], Value::Null);

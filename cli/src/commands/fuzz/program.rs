@@ -14,7 +14,7 @@ use ubtile_sim::program::{Program, TensorId};
 use ubtile_testkit::Rng;
 use ubtile_tiling::Product;
 
-use super::{SHRINKING, limit};
+use super::{SHRINKING, found_wrong, limit, verdict};
 use crate::args::FuzzArgs;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Pair, Tested, TileRepro, quietly, smallest_tile};
@@ -39,7 +39,7 @@ pub(in crate::commands) struct FuzzProgram {
     seconds: f64,
     /// What was wrong with the last case.
     failure: Option<Finding>,
-    /// The file that shows it.
+    /// The file that shows it, if it could be written.
     repro: Option<String>,
 }
 
@@ -94,13 +94,12 @@ pub(super) fn run(file: &Path, args: &FuzzArgs, format: Format) -> Result<(), Er
         return output::print(format, &report);
     };
     let found = Found { seed: args.seed, case: cases };
-    let repro = TileRepro::new((name, tested, against), (&pair, &case), &finding, found)?;
-    let path = repro.save(&args.output)?.display().to_string();
-    let line =
-        format!("{}: {}: {}; run it again with: ubtile replay {path}", file.display(), finding.kind, finding.message);
-    (report.failure, report.repro) = (Some(finding), Some(path));
+    let repro = TileRepro::new((name, tested, against), (&pair, &case), &finding, found);
+    let saved = repro.and_then(|repro| repro.save(&args.output));
+    let (repro, error) = found_wrong(&report.program, &finding, args.seed, saved);
+    (report.failure, report.repro) = (Some(finding), repro);
     output::print(format, &report)?;
-    Err(Error::Check(line))
+    Err(error)
 }
 
 /// A file with a program.
@@ -148,10 +147,7 @@ impl Report for FuzzProgram {
     fn text(&self) -> String {
         let Self { program, against, soc, seed, cases, orders, seconds, failure, repro } = self;
         let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
-        let verdict = match (failure, repro) {
-            (Some(failure), Some(repro)) => format!("WRONG ({}), see {repro}", failure.kind),
-            _ => "nothing wrong".into(),
-        };
+        let verdict = verdict(failure.as_ref(), repro.as_deref());
         let [cases, orders] = [(*cases, "case"), (*orders, "order")].map(|(number, what)| count(number, what));
         format!("{program}{against} on {soc}, seed {seed}: {cases} in {orders} in {seconds:.1} s, {verdict}\n")
     }

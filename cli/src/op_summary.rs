@@ -4,6 +4,8 @@
 //! Rows name kernels, so their shapes may be those inside of a call: channels last for the grid sampler, flattened planes for max
 //! unpooling. Attributes are not in the list; those of a column `Attributes`, written as on the command line, are taken.
 
+mod grid_sampler;
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -11,6 +13,7 @@ use std::path::Path;
 use csv::StringRecord;
 use ubtile_tiling::{Dtype, Operator};
 
+use self::grid_sampler::{Order, output_mask};
 use crate::error::Error;
 
 /// A list.
@@ -233,6 +236,9 @@ fn operator(name: &str, kind: &str) -> Option<Operator> {
     }
 }
 
+/// Which gradients the grid sampler writes.
+const MASK: &str = "--output-mask";
+
 impl Row {
     /// The command line that says the same, and what it assumes.
     fn words(&self, operator: Operator) -> Result<(Vec<String>, Vec<String>), String> {
@@ -258,12 +264,18 @@ impl Row {
                 if order == Order::Either {
                     assumed.push("channels first: these shapes could have them last, too".into());
                 }
+                let mask = if given(MASK) { None } else { output_mask(&self.outputs, image, grid)? };
+                if mask == Some("true,false") && image == grid {
+                    assumed.push("output-mask true,false: the only output could be grid_grad, too".into());
+                }
+                derived.extend(mask.into_iter().flat_map(|mask| [MASK, mask]).map(String::from));
                 let defaults = [
                     ("--interpolation", "bilinear"),
                     ("--padding-mode", "zeros"),
                     ("--align-corners", "align-corners false"),
+                    (MASK, "output-mask true,true"),
                 ];
-                assumed.extend(unsaid(&defaults, given));
+                assumed.extend(unsaid(&defaults, |option| given(option) || option == MASK && mask.is_some()));
             }
             Operator::MaxUnpool2dBackward => {
                 let of_call = self.kind != "GatherElements" && self.kind != "GatherElementsV2";
@@ -351,44 +363,4 @@ impl Row {
 fn unsaid(defaults: &[(&str, &str)], given: impl Fn(&str) -> bool) -> Option<String> {
     let missing: Vec<_> = defaults.iter().filter(|(option, _)| !given(option)).map(|(_, value)| *value).collect();
     (!missing.is_empty()).then(|| missing.join(", "))
-}
-
-/// In which order the dimensions of an image are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// Channels behind the images.
-    First,
-    /// Channels last.
-    Last,
-    /// The shapes fit both; taken as the first.
-    Either,
-}
-
-impl Order {
-    /// The one in which both tensors have as many channels, and `grad_output` the sizes of the grid; in none, that of the sizes.
-    fn of(gradient: &[usize], image: &[usize], grid: &[usize]) -> Self {
-        let sizes = grid.get(1..3);
-        let first = gradient.get(2..4) == sizes && gradient.get(1) == image.get(1);
-        let last = gradient.get(1..3) == sizes && gradient.get(3) == image.get(3);
-        let only_last = gradient.get(1..3) == sizes && gradient.get(2..4) != sizes;
-        match (first, last) {
-            // Of an image with three equal sizes both are the same.
-            (true, true) if !is_cube(image) => Self::Either,
-            (false, true) => Self::Last,
-            (false, false) if only_last => Self::Last,
-            _ => Self::First,
-        }
-    }
-
-    fn channels_first(self, shape: &[usize]) -> Vec<usize> {
-        match *shape {
-            [n, h, w, c] if self == Self::Last => vec![n, c, h, w],
-            _ => shape.to_vec(),
-        }
-    }
-}
-
-/// Whether all but the first size are the same, so that their order does not matter.
-fn is_cube(shape: &[usize]) -> bool {
-    matches!(*shape, [_, a, b, c] if a == b && b == c)
 }

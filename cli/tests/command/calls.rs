@@ -130,9 +130,11 @@ fn what_a_row_leaves_open_is_assumed_and_listed() {
     let folder = tempdir().unwrap();
     let grid = |shapes: &str, more: &str| format!("GridSampler2DGrad,\"{shapes}\",FLOAT;FLOAT;FLOAT,\"{more}\"\n");
     let col2im = |more: &str| format!("Col2im,\"2,2,9,256,16\",FLOAT,\"--kernel-size 3,3 --input-size {more}\"\n");
-    let all = "--interpolation bicubic --padding-mode border --align-corners true";
-    let (none, ambiguous) =
-        ("bilinear, zeros, align-corners false", "channels first: these shapes could have them last, too");
+    let all = "--interpolation bicubic --padding-mode border --align-corners true --output-mask true,true";
+    let (none, ambiguous) = (
+        "bilinear, zeros, align-corners false, output-mask true,true",
+        "channels first: these shapes could have them last, too",
+    );
     let rows: [(String, &[usize], &[&str]); 9] = [
         (grid("2,64,64,64;2,96,96,64;2,64,64,2", ""), &[2, 64, 96, 96], &[none]),
         (grid("2,64,64,64;2,64,96,96;2,64,64,2", all), &[2, 64, 96, 96], &[]),
@@ -141,7 +143,7 @@ fn what_a_row_leaves_open_is_assumed_and_listed() {
         (
             grid("2,8,8,3;2,16,16,3;2,8,8,2", "--interpolation nearest"),
             &[2, 3, 16, 16],
-            &["zeros, align-corners false"],
+            &["zeros, align-corners false, output-mask true,true"],
         ),
         (col2im("18,18"), &[2, 288, 256], &["dilation 1,1, padding 0,0, stride 1,1"]),
         (col2im("16,16 --padding 1,1 --stride=1,1"), &[2, 288, 256], &["dilation 1,1"]),
@@ -157,6 +159,63 @@ fn what_a_row_leaves_open_is_assumed_and_listed() {
         assert_eq!(call["plan"]["tensors"][tensor]["shape"], json!(shape), "{row}{call}");
         assert_eq!(call["assumed"], json!(assumed), "{row}");
     }
+}
+
+/// A row of the grid sampler writes the gradients that have its outputs' shapes.
+#[test]
+fn outputs_of_a_grid_sampler_are_its_mask() {
+    let folder = tempdir().unwrap();
+    let rest = "bilinear, zeros, align-corners false";
+    let either = "output-mask true,false: the only output could be grid_grad, too";
+    let (first, last) = ("2,3,8,8;2,3,16,16;2,8,8,2", "4,8,8,3;4,16,16,3;4,8,8,2");
+    let same = "2,4,4,2;2,4,4,2;2,4,4,2";
+    let rows = [
+        (first, "2,3,16,16;2,8,8,2", "true,true", vec![rest]),
+        (first, "2,3,16,16", "true,false", vec![rest]),
+        (first, "2,8,8,2", "false,true", vec![rest]),
+        (last, ";4,8,8,2", "false,true", vec![rest]),
+        (last, "4,16,16,3", "true,false", vec![rest]),
+        (same, "2,4,4,2", "true,false", vec![either, rest]),
+    ];
+    let row = |shapes: &str, outputs: &str, attributes: &str| {
+        format!("GridSampler2DGrad,\"{shapes}\",FLOAT;FLOAT;FLOAT,\"{outputs}\",\"{attributes}\"\n")
+    };
+    let wrong = row(first, "2,3,16,16;2,3,16,16", "");
+    let said = row(first, "2,3,16,16", "--output-mask=false,true");
+    let list: String = rows.iter().map(|(shapes, outputs, ..)| row(shapes, outputs, "")).chain([wrong, said]).collect();
+    let header = "OP Type,Input Shapes,Input Data Types,Output Shapes,Attributes\n";
+    fs::write(folder.path().join("list.csv"), format!("{header}{list}")).unwrap();
+    let calls = json(folder.path(), "plan --calls list.csv --soc Ascend910B1");
+    let calls = calls["calls"].as_array().unwrap();
+    let gradients = |call: &Value| {
+        let tensors = call["plan"]["tensors"].as_array().unwrap().iter().map(|tensor| tensor["name"].as_str().unwrap());
+        ["input_grad", "grid_grad"].map(|name| tensors.clone().any(|tensor| tensor == name).to_string()).join(",")
+    };
+    for ((shapes, outputs, mask, assumed), call) in rows.iter().zip(calls) {
+        assert_eq!((gradients(call).as_str(), &call["assumed"]), (*mask, &json!(assumed)), "{shapes} {outputs}");
+        let alone = call["command"].as_str().unwrap().strip_prefix("ubtile ").unwrap();
+        assert!(alone.contains(&format!(" --output-mask {mask} ")), "{alone}");
+        assert_eq!(json(folder.path(), alone)["tensors"], call["plan"]["tensors"], "{alone}");
+    }
+    let line =
+        "the outputs are 2x3x16x16 and 2x3x16x16: 2x3x16x16 as the image, 2x8x8x2 as the grid, or both are required";
+    assert_eq!(calls[6]["error"], line);
+    assert_eq!(gradients(&calls[7]), "false,true", "what the row says");
+
+    // A call that was simulated is the same call.
+    let grid = "grid-sampler-2d-backward --shape input=2,3,16,16 --shape grid=2,8,8,2 --output-mask false,true";
+    ok(folder.path(), &format!("sim {grid} --output out"));
+    let profile = fs::read_dir(folder.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name());
+    let profile = profile.map(|name| name.into_string().unwrap()).find(|name| name.starts_with("OPPROF_")).unwrap();
+    let list = format!("plan --calls out/{profile}/op_summary_grid-sampler-2d-backward.csv --soc Ascend910B1");
+    let (list, alone) = (json(folder.path(), &list), json(folder.path(), &format!("plan {grid} --soc Ascend910B1")));
+    assert_eq!(list["calls"][0]["plan"], without_heading(alone));
+}
+
+/// What a plan says alone, without what stands in front of a document.
+fn without_heading(mut plan: Value) -> Value {
+    plan.as_object_mut().unwrap().retain(|key, _| !["schema", "tool_version"].contains(&key.as_str()));
+    plan
 }
 
 /// Sizes that no tensor has.

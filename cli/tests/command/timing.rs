@@ -170,6 +170,26 @@ fn results_are_compared() {
     }
 }
 
+/// A run that asks nothing of L2 has no share of hits in it: neither 0 nor a number to compare.
+#[test]
+fn without_accesses_there_are_no_hits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add_serial.tile");
+    result(folder, "add.json", "");
+    fs::write(folder.join("idle.tile"), "cores 1\nub a: 256\nadds.f32 a[0], a[0], 1.0\n").unwrap();
+    let idle = json(folder, "sim --program idle.tile");
+    assert_eq!(idle.get("l2_hit_ratio"), Some(&Value::Null));
+    assert!(ok(folder, "sim --program idle.tile --output idle").contains(", - hits, warm at the start"));
+    let page = fs::read_to_string(folder.join("idle/report.html")).unwrap();
+    assert!(!page.contains(" hits</") && !page.contains("not stated</span> hits"), "{page}");
+    let compared = json(folder, "compare add.json idle --output both");
+    let of = |name: &str| compared["differences"].as_array().unwrap().iter().find(|d| d["name"] == name).cloned();
+    let hits = json!({"name": "l2_hit_ratio", "before": 1.0, "after": null, "change": null});
+    assert_eq!(of("l2_hit_ratio"), Some(hits));
+    assert!(ok(folder, "compare idle idle").lines().all(|line| !line.contains("l2_hit_ratio")));
+}
+
 /// Other conditions are no error, but it is said which.
 #[test]
 fn what_results_are_of_is_compared_too() {

@@ -136,8 +136,8 @@ pub struct Timing {
     pub l2: Pool,
     /// Main memory.
     pub hbm: Pool,
-    /// Lines that were found in L2, by all that were asked for.
-    pub l2_hit_ratio: f64,
+    /// Lines that were found in L2, by all that were asked for; nothing where none was.
+    pub l2_hit_ratio: Option<f64>,
     /// Cycles that bank conflicts took, by those of the vector pipe.
     pub bank_conflict_ratio: f64,
     /// Additions in global memory that met.
@@ -216,6 +216,7 @@ impl Timing {
             Pool { bytes, gbps, peak_gbps: peak, ratio: ratio(gbps, peak) }
         };
         let traffic = &ran.traffic;
+        let lines = traffic.hits + traffic.misses;
         let mhz = f64::from(costs.mhz);
         let copied = traffic.memory_read + traffic.memory_written - traffic.memory_scalar;
         let hbm = pool(copied, costs.memory * mhz / 1000.0);
@@ -247,7 +248,7 @@ impl Timing {
             gm_write_bytes: traffic.written,
             l2,
             hbm,
-            l2_hit_ratio: ratio(traffic.hits as f64, (traffic.hits + traffic.misses) as f64),
+            l2_hit_ratio: (lines > 0).then(|| traffic.hits as f64 / lines as f64),
             bank_conflict_ratio: ratio(in_cycles(conflicts), in_cycles(vector_busy)),
             collisions: Collisions { count: traffic.collisions, cycles: whole_cycles(traffic.collided) },
             balance: ratio(mean_cycles, in_cycles(slowest)),

@@ -91,7 +91,7 @@ fn what_cores_share() {
     assert!(timing.hbm.ratio > 0.98 && timing.balance > 0.99 && timing.roofline.by == Bound::Hbm);
     // Warm, they all fit into L2, and nobody waits.
     let warm = time(text, &slow);
-    assert_eq!((warm.cycles, warm.hbm.bytes, warm.l2_hit_ratio), (20 + 64 * 64 + 200, 0, 1.0));
+    assert_eq!((warm.cycles, warm.hbm.bytes, warm.l2_hit_ratio), (20 + 64 * 64 + 200, 0, Some(1.0)));
     let l2 = with(&plain(), &[("memory.l2_gbps", "64")]);
     let timing = time(text, &l2);
     assert!(timing.cycles >= least && timing.bound == Bound::L2, "{} {:?}", timing.cycles, timing.bound);

@@ -115,7 +115,7 @@ fn tables_say_what_the_report_says() {
             let l2 = |columns: [&str; 2]| columns.iter().map(|c| sum("L2Cache", &format!("{prefix}{c}"))).sum::<f64>();
             let hits = l2(["write_cache_hit", "r0_read_cache_hit"]);
             let misses = l2(["write_cache_miss_allocate", "r0_read_cache_miss_allocate"]);
-            near(hits / (hits + misses), t.l2_hit_ratio, "hits");
+            near(hits / (hits + misses), t.l2_hit_ratio.unwrap(), "hits");
             // Each vector instruction is of one type.
             let kinds = ["fp32", "fp16", "int32", "int16", "misc"].map(|kind| format!("{prefix}vec_{kind}_ratio"));
             let of_kinds: f64 = kinds.iter().map(|kind| sum("ArithmeticUtilization", kind)).sum();

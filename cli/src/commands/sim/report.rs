@@ -79,11 +79,12 @@ impl Report for Simulated {
         let pool = |pool: &ubtile_sim::clock::Pool| {
             format!("{} bytes, {:.1} of {:.1} GB/s ({})", pool.bytes, pool.gbps, pool.peak_gbps, percent(pool.ratio))
         };
+        let hits = t.l2_hit_ratio.map_or_else(|| "-".into(), percent);
         let rows = [
             ("cycles of the slowest core", t.cycles.to_string()),
             ("mean by slowest core", percent(t.balance)),
             ("asked to read, to write", format!("{}, {} bytes", t.gm_read_bytes, t.gm_write_bytes)),
-            ("L2", format!("{}, {} hits, {} at the start", pool(&t.l2), percent(t.l2_hit_ratio), t.l2_start)),
+            ("L2", format!("{}, {hits} hits, {} at the start", pool(&t.l2), t.l2_start)),
             ("main memory", pool(&t.hbm)),
             ("bank conflicts", format!("{} of the vector pipe's time", percent(t.bank_conflict_ratio))),
             ("additions that met", format!("{}, {} cycles", t.collisions.count, t.collisions.cycles)),

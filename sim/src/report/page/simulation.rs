@@ -63,6 +63,9 @@ fn numbers(report: &Document<'_>) -> Html {
         let [gbps, peak] = ["gbps", "peak_gbps"].map(|number| show(&format!("/{name}/{number}"), Unit::Gbps));
         Html::of(format!("{gbps} of {peak}"))
     };
+    let hits = report
+        .number("/l2_hit_ratio")
+        .map_or_else(Html::default, |_| Html::of(format!(", {} hits", show("/l2_hit_ratio", Unit::Percent))));
     let tiles: Html = [
         tile("Task", &show("/task_us", Unit::Us), &spread),
         tile("Slowest core", &show("/cycles", Unit::Count), &Html::text("cycles, without the launch")),
@@ -82,11 +85,7 @@ fn numbers(report: &Document<'_>) -> Html {
             &Html::of(format!("of {}", show("/roofline/us", Unit::Us))),
         ),
         tile("Main memory", &show("/hbm/ratio", Unit::Percent), &pool("hbm")),
-        tile(
-            "L2",
-            &show("/l2/ratio", Unit::Percent),
-            &Html::of(format!("{}, {} hits", pool("l2"), show("/l2_hit_ratio", Unit::Percent))),
-        ),
+        tile("L2", &show("/l2/ratio", Unit::Percent), &Html::of(format!("{}{hits}", pool("l2")))),
         tile(
             "Asked for",
             &show("/gm_read_bytes", Unit::Bytes),

@@ -169,7 +169,8 @@ fn size(Bytes(bytes): Bytes) -> usize {
 pub(crate) struct Settings<'a> {
     local_bytes: Option<usize>,
     ub_bytes: Option<usize>,
-    deterministic: Option<bool>,
+    /// Whether the vendor's deterministic mode is on.
+    pub(crate) deterministic: Option<bool>,
     /// Sizes of tiles by name.
     pub(crate) tile: Vec<(&'a str, usize)>,
 }

@@ -169,6 +169,24 @@ fn overrides_that_are_illegal_say_what_would_fit() {
     let fixed = plan(&format!("{GRID_SAMPLER} --soc Ascend910B1 --set deterministic=1"));
     assert_eq!((&fixed["block_dim"], &fixed["tiling_data"]["isDeterministic"]), (&json!(2), &json!(1)));
 
+    // The vendor's mode is nothing to a native tiling, unless it is to the call beside it.
+    let line =
+        "deterministic is a mode of the vendor's tilings: this native one and aclnn's workspace do not depend on it";
+    for value in [0, 1] {
+        says(&format!("--soc Ascend910B1 --scheme native --set deterministic={value}"), line);
+    }
+    let pad = problem(Operator::ReplicationPad2dBackward);
+    let native = format!("{pad} --soc Ascend910B1 --scheme native --set deterministic=1");
+    refuses(Path::new("."), &format!("plan {native}"), 3, line);
+    for command in ["sim", "disasm", "sanitize"] {
+        refuses(Path::new("."), &format!("{command} {native}"), 3, line);
+    }
+    assert_eq!(plan(&format!("{pad} --soc Ascend910B1 --set deterministic=1"))["scheme"], "vendor");
+    let [on, off] =
+        [1, 0].map(|on| plan(&format!("{GRID_SAMPLER} --soc Ascend910_95 --scheme native --set deterministic={on}")));
+    assert_eq!((&on["scheme"], &on["choices"]), (&json!("native"), &off["choices"]));
+    assert!(on["aclnn_workspace_bytes"].as_u64() > off["aclnn_workspace_bytes"].as_u64(), "{on}");
+
     let usage = |more: &str| fails(Path::new("."), &format!("plan {GRID_SAMPLER} {more}"), 2);
     assert!(usage("--set ub_bytes=1").contains("only a SoC has it"));
     assert!(usage("--soc Ascend910B1 --set tile_points=1").contains("add --scheme native"));

@@ -76,6 +76,12 @@ pub(super) fn call(problem: &Problem, device: &Device, has_native: bool) -> Opti
     Some((graph, report))
 }
 
+/// Whether the graph of a call is another one in the vendor's deterministic mode.
+pub(super) fn has_modes(problem: &Problem, device: &Device) -> bool {
+    let [on, off] = [true, false].map(|deterministic| graph(problem, &Device { deterministic, ..*device }));
+    on != off
+}
+
 fn savings(problem: &Problem, device: &Device, graph: &Graph, has_native: bool) -> Vec<Saving> {
     let ways = [
         ("conversions inside the kernel", &["Cast"][..], Inside { casts: true, ..Inside::default() }),

@@ -118,7 +118,12 @@ pub(crate) fn native(
     args: &PlaceArgs,
     settings: &Settings<'_>,
 ) -> Result<TilingPlan, Error> {
-    let kept = if let Place::Soc(on) = place { on.kept_of_set } else { None };
+    let kept = if let Place::Soc(on) = place {
+        has_mode(problem, on, settings)?;
+        on.kept_of_set
+    } else {
+        None
+    };
     let unusable = |error: PlanError| {
         let more = match (error, kept) {
             (PlanError::LocalBytes { want, .. }, Some(kept)) => {
@@ -135,6 +140,17 @@ pub(crate) fn native(
     };
     let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(limit)).map_err(unusable)?;
     tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
+}
+
+/// The vendor's mode may be set where there is no vendor's tiling if the vendor's call depends on it.
+fn has_mode(problem: &Problem, on: &OnSoc, settings: &Settings<'_>) -> Result<(), Error> {
+    let is_read = || on.device.as_ref().is_ok_and(|device| aclnn::has_modes(problem, device));
+    if settings.deterministic.is_none() || is_read() {
+        return Ok(());
+    }
+    let line =
+        "deterministic is a mode of the vendor's tilings: this native one and aclnn's workspace do not depend on it";
+    Err(Error::Unusable(line.into()))
 }
 
 fn on_soc(

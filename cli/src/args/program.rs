@@ -46,7 +46,7 @@ pub(crate) struct SimOperatorArgs {
     #[command(flatten)]
     pub(crate) lowered: LoweredArgs,
     /// Run it on the tensors of --in: where the results go, a .npz or .safetensors file. Without it, the program is timed
-    #[arg(long = "out", value_name = "FILE", requires = "input", conflicts_with = "folder")]
+    #[arg(long = "out", value_name = "FILE", requires = "input", conflicts_with_all = ["folder", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
@@ -67,7 +67,7 @@ pub(crate) struct SimArgs {
     #[arg(long = "in", value_name = "FILE", requires = "output")]
     pub(crate) input: Option<PathBuf>,
     /// Run it on tensors: where those go that it writes, a .npz or .safetensors file. Without it, the program is timed
-    #[arg(long = "out", value_name = "FILE", conflicts_with = "folder")]
+    #[arg(long = "out", value_name = "FILE", conflicts_with_all = ["folder", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]

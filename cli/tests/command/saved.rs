@@ -127,6 +127,15 @@ fn nothing_is_written_when_something_is_wrong() {
         fails(folder, &format!("sim --program add.tile --output out {wrong}"), 2);
     }
     fails(folder, "sim --program add.tile --trace-cores 1", 2);
+    // What computes values has no trace.
+    let pad = "replication-pad2d-backward --in in.npz --padding 1,1,1,1";
+    for what in ["--program add.tile --in in.npz", pad] {
+        for option in ["--trace-cores 0", "--trace-window 1..2", "--trace-format json", "--seed 3"] {
+            let line = fails(folder, &format!("sim {what} --out out.npz {option}"), 2);
+            let name = option.split(' ').next().unwrap();
+            assert!(line.contains("'--out <FILE>'") && line.contains(&format!("'{name} <")), "{line}");
+        }
+    }
     let line = fails(folder, "sim --program add.tile --output add.tile", 3);
     assert!(line.contains("add.tile: is no folder"), "{line}");
     assert_eq!(names(folder), ["add.tile"]);

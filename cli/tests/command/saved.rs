@@ -136,6 +136,14 @@ fn nothing_is_written_when_something_is_wrong() {
             assert!(line.contains("'--out <FILE>'") && line.contains(&format!("'{name} <")), "{line}");
         }
     }
+    // Folders around it that were new go again, and no others.
+    fs::create_dir(folder.join("mine")).unwrap();
+    for out in ["new/below/out", "mine/below/out"] {
+        let line = fails(folder, &format!("sim --program add.tile --output {out} --trace-cores 8"), 2);
+        assert!(line.contains("cores 0 to 7"), "{line}");
+    }
+    assert_eq!((names(folder), names(&folder.join("mine"))), (vec!["add.tile".into(), "mine".into()], Vec::new()));
+    fs::remove_dir(folder.join("mine")).unwrap();
     let line = fails(folder, "sim --program add.tile --output add.tile", 3);
     assert!(line.contains("add.tile: is no folder"), "{line}");
     assert_eq!(names(folder), ["add.tile"]);

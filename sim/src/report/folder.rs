@@ -40,6 +40,29 @@ impl NotWritten {
 pub struct Folder {
     path: PathBuf,
     staged: TempDir,
+    /// Behind what is staged in them, which goes first.
+    _above: NewFolders,
+}
+
+/// Folders that were not there, from the innermost to the outermost. Those in which nothing is left go again.
+#[derive(Debug)]
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    fn create(path: &Path) -> io::Result<Self> {
+        let new = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let new = Self(new.map(Into::into).collect());
+        fs::create_dir_all(path).map(|()| new)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // One that has something stays.
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 impl Folder {
@@ -53,9 +76,9 @@ impl Folder {
             return Err(NotWritten { path: path.into(), cause: "is no folder".into() });
         }
         // Beside the files that will be replaced, or beside the folder that will be new: on its disk, and where one may write.
-        let above = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let beside = if path.is_dir() { path } else { above };
-        fs::create_dir_all(beside).map_err(failed)?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = if path.is_dir() { path } else { parent };
+        let above = NewFolders::create(beside).map_err(failed)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".ubtile-").suffix(".tmp");
         #[cfg(unix)]
@@ -65,7 +88,7 @@ impl Folder {
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         let staged = builder.tempdir_in(beside).map_err(failed)?;
-        Ok(Self { path: path.into(), staged })
+        Ok(Self { path: path.into(), staged, _above: above })
     }
 
     /// Whether files could be written there, before what is to be written is known; nothing is left of the attempt.

@@ -3,7 +3,8 @@
 //! Sums of a box of one plane lie in the UB in f32. Each tap, in the order of the kernel, brings the windows that reach the box; they are
 //! loaded with so many zeros in front that they lie as their sums do, so that whole blocks can be added: a sum that began at +0.0 does
 //! not change when +0.0 is added. With a stride between columns, sums of columns with the same remainder lie side by side, and a gather
-//! puts them in order at the end.
+//! puts them in order at the end. So it does with rows of less than a block, which are stored as one piece: each by itself would take as
+//! long as a whole one.
 
 mod layout;
 
@@ -43,7 +44,7 @@ enum Sums {
     Apart {
         sums: BufferId,
         stored: Ring,
-        /// Offsets of the columns in order, and a row of them in f32 where another type is stored.
+        /// Offsets of what is gathered at once in order, and that in f32 where another type is stored.
         order: Option<(BufferId, Option<BufferId>)>,
     },
 }
@@ -66,6 +67,8 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
         dilation,
         padding: problem.padding,
         stride,
+        apart: false,
+        packed: room.scratch.is_none() && problem.h > 1 && problem.w * problem.out_dtype.size() < BLOCK_BYTES,
         windows: problem.columns,
         height: problem.h,
         width: problem.w,
@@ -109,8 +112,8 @@ impl Lowering {
             Sums::Stored(Ring::new(b, ("sums", layout.sums_bytes(), 2), Some("tile_rows"), &out))
         } else {
             let sums = b.buffer("sums", layout.sums_bytes(), 1, Some("tile_rows"));
-            let stored = Ring::new(b, ("box", layout.rows * layout.out_pitch(), 2), Some("tile_rows"), &out);
-            let order = (layout.phases > 1).then(|| {
+            let stored = Ring::new(b, ("box", layout.box_bytes(), 2), Some("tile_rows"), &out);
+            let order = layout.is_gathered().then(|| {
                 let order = b.buffer("order", layout.order_bytes(), 1, Some("tile_columns"));
                 let gathered = layout.output.is_short();
                 let gathered = gathered.then(|| b.buffer("row", layout.gathered_bytes(), 1, Some("tile_columns")));
@@ -139,23 +142,39 @@ impl Lowering {
         }
     }
 
-    /// Offsets of the columns of a row of sums in their order: eight of each phase one by one, then twice as many each time.
+    /// Offsets of the sums in the order of the output, of a row or of all rows of a box: some one by one, then twice as many each time.
     fn order(&self, b: &mut Builder, order: BufferId) {
-        let Layout { phases, .. } = self.layout;
-        let (pitch, all) = (int(self.layout.lanes() * 4), self.layout.out_columns());
-        b.repeat("q", (0, int(PER_BLOCK), 1), None, |b, q| {
-            b.repeat("phase", (0, int(phases), 1), None, |b, phase| {
-                let to = order.at(q.clone() * int(4 * phases) + phase.clone() * 4);
-                b.write(to, Element::U32, phase * pitch + q.clone() * 4);
+        let layout = &self.layout;
+        let (phases, pitch) = (layout.phases, layout.lanes() * 4);
+        let write = |b: &mut Builder, entry: Expr, offset: Expr| {
+            b.write(order.at(entry * 4), Element::U32, offset);
+        };
+        let first = int(PER_BLOCK);
+        // How many entries there are from one to another whose sum is so many bytes further.
+        let (each, step) = if layout.packed {
+            let row = phases * pitch;
+            b.repeat("row", (0, first, 1), None, |b, r| {
+                for x in 0..layout.width {
+                    let offset = r.clone() * int(row) + int(x % phases * pitch + x / phases * 4);
+                    write(b, r.clone() * int(layout.width) + int(x), offset);
+                }
             });
-        });
+            (layout.width, row)
+        } else {
+            b.repeat("q", (0, first, 1), None, |b, q| {
+                b.repeat("phase", (0, int(phases), 1), None, |b, phase| {
+                    write(b, q.clone() * int(phases) + phase.clone(), phase * int(pitch) + q.clone() * 4);
+                });
+            });
+            (phases, 4)
+        };
         let flag = b.flag_id(Pipe::S, Pipe::V);
         b.after(Pipe::S, Pipe::V, flag);
-        let mut done = PER_BLOCK * phases;
+        let (mut done, all) = (PER_BLOCK * each, layout.gathered_rows() * layout.out_columns());
         while done < all {
             let more = done.min(all - done);
             let operands = [order.at(int(4 * done)), order.at(0)];
-            scalar(b, ScalarOp::Adds, Element::I32, operands, int(done / phases * 4), int(more));
+            scalar(b, ScalarOp::Adds, Element::I32, operands, int(done / each * step), int(more));
             done += more;
         }
     }
@@ -173,7 +192,8 @@ impl Lowering {
 
     fn tile(&self, b: &mut Builder, plane: &Expr, rows: [&Expr; 2], columns: [&Expr; 2]) {
         let layout = &self.layout;
-        let lanes = rows[1].clone() * int(layout.phases * layout.lanes());
+        let row = int(layout.phases * layout.lanes());
+        let lanes = if layout.apart { int(layout.sum_rows()).into() } else { rows[1].clone() } * row;
         if let Sums::Stored(stored) = &self.sums {
             stored.enter(b);
         }
@@ -217,12 +237,23 @@ impl Lowering {
             let last = b.div("window_end", top.clone() + rows.clone() + (int(sh) - 1), sh);
             let last = b.min("window_end", int(lh), last);
             b.when(first.clone(), Relation::Lt, last.clone(), |b| {
+                let sums = self.sums_row(b, first.clone() * int(sh) - top.clone());
                 b.repeat("j", (0, int(kw), 1), Some("tile_taps"), |b, j| {
-                    let windows = [&first, &(last.clone() - first.clone()), &(first.clone() * int(sh) - top.clone())];
+                    let windows = [&first, &(last.clone() - first.clone()), &sums];
                     self.tap(b, (plane, &i, &j), windows, columns);
                 });
             });
         });
+    }
+
+    /// Where a row of the box lies in the rows of sums.
+    fn sums_row(&self, b: &mut Builder, row: Expr) -> Expr {
+        let Layout { apart, stride: [sh, _], .. } = self.layout;
+        if !apart {
+            return row;
+        }
+        let kind = b.op("kind", IntOp::Mod, row.clone(), int(sh));
+        kind * int(self.layout.window_rows()) + b.div("row_of_kind", row, sh)
     }
 
     /// Adds what a tap brings in some rows of windows; the first one is that row of the sums.
@@ -308,18 +339,31 @@ impl Lowering {
         stored: &Ring,
     ) {
         let layout = &self.layout;
-        let count = self.out_columns(b, columns);
-        b.repeat("k", (0, rows.clone(), 1), None, |b, k| {
-            let to = stored.at(k.clone() * int(layout.out_pitch()));
-            let row = gathered.map_or_else(|| to.clone(), |row| row.at(0));
-            let from = sums.at(k * int(layout.phases * layout.lanes() * 4));
-            b.vector(
-                Vector::new(VectorOp::Gather(Element::F32), [row.clone(), from, order.at(0)]).count(count.clone()),
-            );
+        let count = if layout.packed { rows.clone() * int(layout.width) } else { self.out_columns(b, columns) };
+        let take = |b: &mut Builder, row: Expr, sums_row: Expr| {
+            let to = stored.at(row * int(layout.out_pitch()));
+            let gather = gathered.map_or_else(|| to.clone(), |gathered| gathered.at(0));
+            let from = sums.at(sums_row * int(layout.phases * layout.lanes() * 4));
+            let operands = [gather.clone(), from, order.at(0)];
+            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
             if gathered.is_some() {
-                cast(b, (to, layout.output.element), (row, Element::F32), count);
+                cast(b, (to, layout.output.element), (gather, Element::F32), count.clone());
             }
-        });
+        };
+        let (kinds, sh) = (layout.kinds(), layout.stride[0]);
+        if layout.packed {
+            take(b, 0.into(), 0.into());
+        } else if layout.apart {
+            b.repeat("kind", (0, int(kinds), 1), None, |b, kind| {
+                let of_kind = b.div("rows_of_kind", rows.clone() + (int(sh) - 1) - kind.clone(), sh);
+                b.repeat("k", (0, of_kind, 1), None, |b, k| {
+                    let sums_row = kind.clone() * int(layout.window_rows()) + k.clone();
+                    take(b, k * int(sh) + kind, sums_row);
+                });
+            });
+        } else {
+            b.repeat("k", (0, rows.clone(), 1), None, |b, k| take(b, k.clone(), k));
+        }
     }
 
     fn out_columns(&self, b: &mut Builder, [column, columns]: [&Expr; 2]) -> Expr {
@@ -337,6 +381,9 @@ impl Lowering {
         let whole = b.round_up("blocks", bytes.clone(), BLOCK_BYTES);
         let at = plane.clone() * int(self.layout.height * width * size) + row.clone() * int(width * size);
         let to = self.target.at(at + columns[0].clone() * int(sw * size));
+        if self.layout.packed {
+            return b.store(to, out.at(0), Burst::of(rows.clone() * int(width * size)));
+        }
         let from_gap = Expr::from(int(self.layout.out_pitch())) - whole;
         let to_gap = Expr::from(int(width * size)) - bytes.clone();
         b.store(to, out.at(0), Burst { blocks: rows.clone(), bytes, from_gap, to_gap });

@@ -20,6 +20,10 @@ pub(super) struct Layout {
     pub(super) dilation: [usize; 2],
     pub(super) padding: [usize; 2],
     pub(super) stride: [usize; 2],
+    /// Whether rows of sums that windows reach one after the other lie side by side: those with the same remainder by the stride.
+    pub(super) apart: bool,
+    /// Whether rows are stored as one piece.
+    pub(super) packed: bool,
     /// Window positions.
     pub(super) windows: [usize; 2],
     /// Rows and columns of the plane, and columns of a phase.
@@ -39,9 +43,24 @@ impl Layout {
         self.columns.next_multiple_of(self.input.per_block().max(self.output.per_block()))
     }
 
-    /// Blocks of f32 from a row of sums to the one that the next window reaches.
+    /// Rows of sums from one that a window reaches to the one that the next window does.
+    pub(super) fn row_step(&self) -> usize {
+        if self.apart { 1 } else { self.stride[0] }
+    }
+
+    /// Blocks of f32 between these.
     pub(super) fn row_stride(&self) -> usize {
-        self.stride[0] * self.phases * self.lanes() / PER_BLOCK
+        self.row_step() * self.phases * self.lanes() / PER_BLOCK
+    }
+
+    /// Remainders of rows by the stride.
+    pub(super) fn kinds(&self) -> usize {
+        self.stride[0].min(self.rows)
+    }
+
+    /// Rows that sums have room for.
+    pub(super) fn sum_rows(&self) -> usize {
+        if self.apart { self.kinds() * self.window_rows() } else { self.rows }
     }
 
     /// Columns of a box of the output.
@@ -55,19 +74,41 @@ impl Layout {
     }
 
     pub(super) fn is_stored_as_summed(&self) -> bool {
-        !self.output.is_short() && self.phases == 1
+        !self.output.is_short() && !self.is_gathered()
+    }
+
+    /// Whether a gather puts sums in order.
+    pub(super) fn is_gathered(&self) -> bool {
+        self.phases > 1 || self.packed
+    }
+
+    /// Rows whose sums a gather takes at once.
+    pub(super) fn gathered_rows(&self) -> usize {
+        if self.packed { self.rows } else { 1 }
     }
 
     pub(super) fn out_pitch(&self) -> usize {
-        if self.phases == 1 { self.lanes() * self.output.size } else { blocks(self.out_columns() * self.output.size) }
+        if self.packed {
+            self.width * self.output.size
+        } else if self.phases == 1 {
+            self.lanes() * self.output.size
+        } else {
+            blocks(self.out_columns() * self.output.size)
+        }
     }
 
     pub(super) fn order_bytes(&self) -> usize {
-        blocks(4 * self.out_columns().max(PER_BLOCK * self.phases))
+        let first = PER_BLOCK * if self.packed { self.width } else { self.phases };
+        blocks(4 * (self.gathered_rows() * self.out_columns()).max(first))
+    }
+
+    /// Bytes of a box as it is stored.
+    pub(super) fn box_bytes(&self) -> usize {
+        blocks(self.rows * self.out_pitch())
     }
 
     pub(super) fn sums_bytes(&self) -> usize {
-        self.rows * self.phases * self.lanes() * 4
+        self.sum_rows() * self.phases * self.lanes() * 4
     }
 
     pub(super) fn window_bytes(&self) -> usize {
@@ -79,21 +120,23 @@ impl Layout {
         let sums = if self.is_stored_as_summed() {
             2 * self.sums_bytes()
         } else {
-            let order = if self.phases > 1 { self.order_bytes() + self.gathered_bytes() } else { 0 };
-            self.sums_bytes() + 2 * self.rows * self.out_pitch() + order
+            let order = if self.is_gathered() { self.order_bytes() + self.gathered_bytes() } else { 0 };
+            self.sums_bytes() + 2 * self.box_bytes() + order
         };
         self.slots as usize * self.window_bytes() + wide + sums
     }
 
     pub(super) fn gathered_bytes(&self) -> usize {
-        if self.output.is_short() { blocks(4 * self.out_columns()) } else { 0 }
+        if self.output.is_short() { blocks(4 * self.gathered_rows() * self.out_columns()) } else { 0 }
     }
 
     /// The largest box that fits, and that instructions reach: as many rows and columns of a phase as they do are returned.
     pub(super) fn fit(&mut self, budget: usize) -> Result<[usize; 2], LowerError> {
         let least = self.input.per_block().max(self.output.per_block());
         // A repeat for each row of windows: the next one is at most 255 blocks further.
-        let most = MOST_STRIDE * PER_BLOCK / (self.stride[0] * self.phases) / least * least;
+        let reach = |step: usize| MOST_STRIDE * PER_BLOCK / (step * self.phases) / least * least;
+        self.apart = self.phases > 1 && self.stride[0] > 1 && reach(self.stride[0]) < self.columns;
+        let most = reach(self.row_step());
         // Rows that are so far apart are reached one at a time.
         let most_rows = self.stride[0] * if most == 0 { 1 } else { MOST_ROWS };
         let most = if most == 0 { MOST_STRIDE * PER_BLOCK / least * least } else { most };
@@ -102,6 +145,7 @@ impl Layout {
         while self.columns > 1 && (Self { rows: 1, ..*self }).bytes() > budget {
             self.columns = self.columns.div_ceil(2);
         }
+        self.packed &= !self.apart && self.columns == self.all;
         let wanted = *self;
         self.rows = largest(self.rows, budget, |rows| Self { rows, ..wanted }.bytes())?;
         // Of small windows more are on their way, where there is room for them.

@@ -54,6 +54,37 @@ fn all_kinds_of_padding() {
 }
 
 #[test]
+fn rows_of_an_odd_number_of_halves() {
+    let mut rng = Rng::new(14);
+    for dtype in [Dtype::F16, Dtype::Bf16] {
+        for w in [7, 15, 31] {
+            let problem = problem(dtype, [2, 20, w, w], [1, 2, 2, 1]);
+            let (_, program) = lower(&problem, &At::cores(2)).unwrap();
+            let copies = steps(&program, |action| u64::from(matches!(action, Action::Transfer(_)))).iter().sum::<u64>();
+            // Those of batches of 256 rows: the rows of a plane, what is folded from above and below, and what is stored.
+            let batches = (40 * w).div_ceil(256) as u64 + 2;
+            assert!(copies <= 3 * (40 + batches) + batches, "{dtype} {w}: {copies}");
+            for at in [At::cores(rng.pick(&[1, 2, 3])), At::cores(2).tile("tile_rows", 128)] {
+                check(&problem, &at, kinds(rng.pick(&Fill::ALL)), rng.next_u64());
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_padding() {
+    let mut rng = Rng::new(15);
+    for dtype in DTYPES {
+        for deep in [9, 12, 16, 17, 32, 33] {
+            let mut pad = || rng.pick(&[0, 1, deep]);
+            let problem = problem(dtype, [1, 9, 6, 10], [pad(), deep, pad(), pad()]);
+            let soc = rng.pick(&["Ascend910B1", "Ascend910_95"]);
+            check(&problem, &At::cores(rng.pick(&[1, 2])).on(soc), kinds(rng.pick(&Fill::ALL)), rng.next_u64());
+        }
+    }
+}
+
+#[test]
 fn small_memory_and_small_tiles() {
     let mut rng = Rng::new(13);
     for dtype in DTYPES {

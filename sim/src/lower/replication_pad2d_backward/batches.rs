@@ -28,12 +28,14 @@ use crate::program::{
 use columns::Columns;
 use rows::Rows;
 
-/// Most rows of a batch: repeats of an instruction are fewer than 256.
-const MOST_ROWS: usize = 240;
+/// Most rows of a batch: sixteen pieces of an odd number of 16-bit elements are whole blocks.
+const MOST_ROWS: usize = 256;
+/// Most of them that an instruction works on, a row each repeat.
+const MOST_REPEATS: usize = 240;
 /// Planes that the UB would hold, where copies begin and end anywhere: larger ones are as fast row by row.
 const PLANES: usize = 2;
 /// Most rows of padding on a side.
-const MOST_FOLDED: usize = 8;
+const MOST_FOLDED: usize = 32;
 
 /// How the rows of a problem are cut, and where they lie.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +121,12 @@ impl Batches {
     /// Rows of a batch.
     const fn most(&self) -> usize {
         ROWS * self.each
+    }
+
+    /// Rows of a batch as instructions take them: the first ones, and how many.
+    fn repeats(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let most = self.most();
+        (0..most).step_by(MOST_REPEATS).map(move |first| (first, MOST_REPEATS.min(most - first)))
     }
 
     /// Bytes of a batch's rows of `grad_output` in the UB.
@@ -308,4 +316,4 @@ fn shares(plan: &Plan) -> Vec<Range<usize>> {
     shares.map(|range| range.start / w..range.end / w).collect()
 }
 
-const _: () = assert!(MOST_ROWS.is_multiple_of(ROWS));
+const _: () = assert!(MOST_ROWS.is_multiple_of(ROWS) && MOST_REPEATS < 256);

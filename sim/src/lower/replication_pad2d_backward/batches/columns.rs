@@ -152,7 +152,11 @@ impl Columns {
             let own = wide_block(of, place.target / of.compute.per_block() * 2);
             cast(b, (narrow.at(0), element), (wide.at(int(own * BLOCK_BYTES)), Element::F32), lanes);
             let at = (place.block * of.compute.per_block() + place.target) * of.compute.size;
-            insert(b, bits_of(element), rows, at, of.pitch, narrow.at(0), int(of.most()).into());
+            for (first, count) in of.repeats() {
+                let rows = rows.further(int(first * of.pitch));
+                let from = narrow.at(int(first * BLOCK_BYTES));
+                insert(b, bits_of(element), &rows, at, of.pitch, from, int(count).into());
+            }
         }
     }
 }
@@ -201,16 +205,20 @@ impl End {
             return false;
         }
         let (at, row) = self.block(of, rows, self.place.target / PER_BLOCK);
-        let (operands, other) = if left { ([sum.at(0), at.clone()], 1) } else { ([at.clone(), sum.at(0)], 2) };
-        let [first, second] = operands;
-        let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, first, second]);
-        let vector = vector.strides(0, 1, stride(row)).strides(3 - other, 1, stride(row)).strides(other, 1, 1);
-        let vector = vector.masked(int(of.most()), Mask::Bits(1 << (self.place.target % PER_BLOCK)));
-        // Ends that meet in a block have lanes of their own.
-        if apart && self.wide.is_none() {
-            b.vector_apart(vector)
-        } else {
-            b.vector(vector)
+        let mask = || Mask::Bits(1 << (self.place.target % PER_BLOCK));
+        for (first, count) in of.repeats() {
+            let (at, sum) = (at.further(int(first * row * BLOCK_BYTES)), sum.at(int(first * BLOCK_BYTES)));
+            let (operands, other) = if left { ([sum, at.clone()], 1) } else { ([at.clone(), sum], 2) };
+            let [a, z] = operands;
+            let vector = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [at, a, z]);
+            let vector = vector.strides(0, 1, stride(row)).strides(3 - other, 1, stride(row)).strides(other, 1, 1);
+            let vector = vector.masked(int(count), mask());
+            // Ends that meet in a block have lanes of their own, as the rows behind have blocks.
+            if apart && self.wide.is_none() || first > 0 {
+                b.vector_apart(vector);
+            } else {
+                b.vector(vector);
+            }
         }
         self.wide.is_none()
     }

@@ -17,7 +17,9 @@ use super::room::Room;
 use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
 use super::{LowerError, element, shares, tensor};
 use crate::product::Element;
-use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp};
+use crate::program::{
+    BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp, size_of,
+};
 
 use path::{Path, Way};
 use table::Table;
@@ -46,7 +48,7 @@ impl Sizes {
     }
 
     fn index_bytes(&self) -> usize {
-        blocks(self.elements * crate::program::size_of(self.index) as usize)
+        blocks(self.elements * size_of(self.index) as usize)
     }
 
     /// Bytes of 32 bits for each lane of a run, and for no fewer than sixteen.
@@ -107,11 +109,16 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
     let budget = room.local_bytes;
     let most = plane.min(room.most.elements).min(MOST_ELEMENTS);
     let sizes = Sizes { path, index, elements: most, cells: all.min(room.most.cells), all, tables: 2 };
-    let sizes = fit(sizes, budget)?;
+    let mut sizes = fit(sizes, budget)?;
+    // Where copies take whole blocks alone, runs that the UB cuts short end with one.
+    let step = if room.scratch.is_some() { BLOCK_BYTES / path.stored.min(size_of(index) as usize) } else { 1 };
+    if step < sizes.elements && sizes.elements < most {
+        sizes.elements -= sizes.elements % step;
+    }
 
     let mut b = Builder::new(plan.block_dim(), room);
     let limits = Limits { all: plane, instructions: MOST_ELEMENTS, bytes: budget };
-    b.piece(choice("tile_elements", sizes.elements, 1, limits, |elements| Sizes { elements, ..sizes }.bytes()));
+    b.piece(choice("tile_elements", sizes.elements, step, limits, |elements| Sizes { elements, ..sizes }.bytes()));
     let limits = Limits { all, instructions: usize::MAX, ..limits };
     // A slice is whole blocks.
     let step = BLOCK_BYTES / sizes.path.loaded;
@@ -228,7 +235,7 @@ impl Lowering {
 
     fn run(&self, b: &mut Builder, plane: &Expr, at: &Expr, elements: &Expr) {
         let Sizes { path, index, cells, all, .. } = self.sizes;
-        let index_size = crate::program::size_of(index);
+        let index_size = size_of(index);
         self.loaded.enter(b);
         let bytes = elements.clone() * i64::from(index_size);
         b.load(self.loaded.at(0), self.indices.at(at.clone() * i64::from(index_size)), Burst::of(bytes), None);

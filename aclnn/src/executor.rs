@@ -78,10 +78,10 @@ pub(crate) fn phase_1(
 /// What a sensible problem becomes: nothing, or the workspace that the vendor's phase 1 asks for and a plan for this machine
 /// that fits it. Where that workspace is unknown it is the plan's own.
 pub(crate) fn planned(problem: Problem, known: &Known) -> Outcome<Work> {
+    let workspace = workspace_of(&problem, known)?;
     if problem.early_success().is_some() {
         return Ok(Work::Nothing);
     }
-    let workspace = workspace_of(&problem, known)?;
     let options = PlanOptions { workspace_limit: workspace, local_bytes: None };
     let threads = Threads::available().busy_with(&problem);
     let plan = plan(&problem, &TargetSpec::host(threads.count()), &options);

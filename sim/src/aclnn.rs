@@ -54,7 +54,10 @@ pub fn graph_with(problem: &Problem, device: &Device, inside: Inside) -> Result<
     let refused = GraphError::Refused { operator: problem.operator(), product: device.product };
     let route = problem.vendor_route(device.product, device.edition).ok_or(refused)?;
     let mut builder = Builder::new(route, inside);
-    if problem.early_success().is_none() {
+    if problem.early_success().is_some() {
+        // What is empty may be what the tiling refuses.
+        device.tiling(problem, problem.dtype())?;
+    } else {
         match problem {
             Problem::GridSampler2dBackward(p) => grid_sampler_2d_backward::build(&mut builder, p, device),
             Problem::MaxUnpool2dBackward(p) => max_unpool2d_backward::build(&mut builder, p, device),

@@ -31,6 +31,7 @@ fn tilings_of_the_vendor() {
     says(&VendorError::Padding { got: -3 }, &["-3"]);
     says(&VendorError::UbInsufficient { got: 1000, want: 4000 }, &["1000", "4000", "3000"]);
     says(&VendorError::Beyond { name: "batch", got: 7, most: 5 }, &["batch 7", "2 more", "the 5"]);
+    says(&VendorError::Empty { name: "H" }, &["H is 0", "no less than 1"]);
     says(&VendorError::NoWork, &["no kernel"]);
     says(&VendorError::TooLarge, &["sizes"]);
 }

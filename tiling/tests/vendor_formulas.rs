@@ -127,6 +127,8 @@ fn grid_sampler_on_950() {
             let size = GridSampler { interpolation: Interpolation::Bilinear, ..size };
             let machine = dav_3510(deterministic);
             let plan = vendor_plan(&Problem::GridSampler2dBackward(size.problem()), &machine).unwrap();
+            // With more channels the mode is not honoured.
+            let deterministic = deterministic && c <= 2048;
             let simd = simd && dtype == Dtype::F32 && !deterministic;
             let points = n * 99;
             let d = match dtype {
@@ -150,6 +152,7 @@ fn grid_sampler_on_950() {
                 ("pNumPerCore", images.0),
                 ("tailPNum", images.1),
                 ("tailBNum", images.2),
+                ("isDeterministic", usize::from(deterministic)),
             ];
             has(&plan, &size, &fields);
         }

@@ -1,6 +1,7 @@
 //! The vendor's tilings against published rows and against what must hold of any of them.
 
 use proptest::prelude::*;
+use ubtile_testkit::problems::Im2col;
 use ubtile_tiling::grid_sampler_2d_backward as grid_sampler;
 use ubtile_tiling::replication_pad2d_backward as replication_pad;
 use ubtile_tiling::{Dtype, Edition, Problem, TensorDesc, VendorArch, VendorError, VendorMachine, vendor_plan};
@@ -65,6 +66,21 @@ fn published_row_of_replication_padding() {
     assert_eq!((plan.tiling_key(), plan.block_dim(), plan.kernel_workspace_bytes()), (2101, 64, 16_785_408));
     assert_eq!(plan.field("ubFactorElement"), Some(18_944));
     assert_eq!((plan.field("wCalCount"), plan.field("workspacePerCore")), (Some(32), Some(128)));
+}
+
+#[test]
+fn im2col_of_an_empty_output() {
+    let of = |[h, w]: [usize; 2]| {
+        let spec = Im2col { n: 2, c: 3, h, w, kernel: [3, 3], padding: [3, 3], ..Im2col::default() };
+        Problem::Im2colBackward(spec.problem())
+    };
+    let [a2, ascend_950] = [VendorArch::Dav2201, VendorArch::Dav3510].map(|arch| machine(arch, 48, 196_608));
+    for (size, name) in [([0, 5], "H"), ([5, 0], "W"), ([0, 0], "H")] {
+        assert_eq!(vendor_plan(&of(size), &ascend_950).unwrap_err(), VendorError::Empty { name });
+        assert_eq!(vendor_plan(&of(size), &a2).unwrap_err(), VendorError::NoWork);
+    }
+    let none = Im2col { n: 0, h: 0, ..Im2col::default() };
+    assert_eq!(vendor_plan(&Problem::Im2colBackward(none.problem()), &ascend_950).unwrap_err(), VendorError::NoWork);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Device {
         Some(VendorMachine { arch: arch?, vector_cores: cores, ub_bytes, deterministic })
     }
 
-    /// The vendor's tiling for tensors of `dtype`, where there is a published one.
+    /// The vendor's tiling for tensors of `dtype`, where there is a published one and something to compute.
     ///
     /// # Errors
     /// The tiling fails.
@@ -60,7 +60,7 @@ impl Device {
         let Some(machine) = self.machine() else { return Ok(None) };
         match vendor_plan_in(problem, dtype, &machine) {
             Ok(plan) => Ok(Some(plan)),
-            Err(VendorError::NotPublished { .. }) => Ok(None),
+            Err(VendorError::NotPublished { .. } | VendorError::NoWork) => Ok(None),
             Err(error) => Err(error),
         }
     }

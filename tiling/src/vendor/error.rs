@@ -43,6 +43,11 @@ pub enum VendorError {
         /// The most that it may be.
         most: usize,
     },
+    /// A size of 0 that the vendor's tiling refuses (561002).
+    Empty {
+        /// The vendor's name of it.
+        name: &'static str,
+    },
     /// The problem is solved without a kernel: an empty tensor, or nothing wanted.
     NoWork,
     /// Sizes beyond what the vendor's tiling counts.
@@ -76,6 +81,7 @@ impl fmt::Display for VendorError {
                 let over = got.saturating_sub(*most);
                 write!(f, "{name} {got} is {over} more than the {most} that the vendor's tiling counts to")
             }
+            Self::Empty { name } => write!(f, "{name} is 0: the vendor's tiling takes no less than 1"),
             Self::NoWork => f.write_str("nothing is computed: the vendor launches no kernel"),
             Self::TooLarge => f.write_str("the sizes are beyond what the vendor's tiling counts"),
         }

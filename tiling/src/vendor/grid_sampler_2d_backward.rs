@@ -20,8 +20,8 @@ const RESERVED: usize = 2048;
 /// Bytes that the cast leaves alone beside them.
 const CAST_RESERVED: usize = 20_480;
 
-/// The most channels that the 950's vector code takes.
-const MOST_SIMD_CHANNELS: usize = 2048;
+/// The most channels that the 950's vector code takes, and for which the deterministic mode is honoured.
+const MOST_CHANNELS: usize = 2048;
 
 /// Which family of kernels runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,7 @@ enum Kind {
 }
 
 pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
+    let machine = &honoured(problem, machine);
     let on_950 = machine.arch == VendorArch::Dav3510;
     let kind = kind(problem, machine);
     let dtype = problem.dtype;
@@ -132,6 +133,11 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     )
 }
 
+/// The machine as the problem finds it: with more channels the deterministic mode changes nothing.
+fn honoured(problem: &Geometry, machine: &VendorMachine) -> VendorMachine {
+    VendorMachine { deterministic: machine.deterministic && problem.c <= MOST_CHANNELS, ..*machine }
+}
+
 fn kind(problem: &Geometry, machine: &VendorMachine) -> Kind {
     match machine.arch {
         VendorArch::Dav2201 => Kind::Aiv,
@@ -165,6 +171,7 @@ fn key(problem: &Geometry, machine: &VendorMachine) -> Option<usize> {
 
 /// The tiling key; `None` too where the unified buffer does not hold one tile.
 fn key_of_tiling(problem: &Geometry, machine: &VendorMachine) -> Option<usize> {
+    let machine = &honoured(problem, machine);
     let key = key(problem, machine)?;
     let Buffers { divisor, extra, .. } = Buffers::new(problem, key, kind(problem, machine));
     (points_at_once(machine, divisor, extra) > 0).then_some(key)
@@ -185,7 +192,7 @@ fn other_keys(problem: &Geometry, machine: &VendorMachine, own: usize) -> [Optio
     let toggled = VendorMachine { deterministic: other, ..*machine };
     let toggled = (Change::Value { name: "deterministic", to }, key_of_tiling(problem, &toggled));
     let least = fewest_simd_channels(now.padding_mode).unwrap_or(usize::MAX);
-    let c = across(now.c, [least, MOST_SIMD_CHANNELS]);
+    let c = across(now.c, [least, MOST_CHANNELS]);
     let channels = (Change::Size { name: "C", from: now.c, to: c }, key_of_tiling(&Geometry { c, ..now }, machine));
     let changes = [
         interpolated("bilinear", Interpolation::Bilinear),
@@ -215,7 +222,7 @@ const fn fewest_simd_channels(padding_mode: PaddingMode) -> Option<usize> {
 /// Whether the 950 transposes to channels-last and runs vector code.
 fn simd_pays(problem: &Geometry, machine: &VendorMachine) -> bool {
     let enough = fewest_simd_channels(problem.padding_mode).is_some_and(|least| problem.c >= least);
-    problem.dtype == Dtype::F32 && !machine.deterministic && enough && problem.c <= MOST_SIMD_CHANNELS
+    problem.dtype == Dtype::F32 && !machine.deterministic && enough && problem.c <= MOST_CHANNELS
 }
 
 /// `dtype` is 0 for F32, 1 for F16, 2 for BF16.

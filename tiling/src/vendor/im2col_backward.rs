@@ -21,6 +21,11 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
     }
     let dtype = problem.dtype;
     let own = key(dtype).ok_or(VendorError::NoKernel { operator: OPERATOR, dtype })?;
+    for (name, size) in [("H", problem.h), ("W", problem.w)] {
+        if size == 0 {
+            return Err(VendorError::Empty { name });
+        }
+    }
     let sizes = [problem.n, problem.c, problem.h, problem.w];
     let total = sizes.into_iter().try_fold(1usize, usize::checked_mul).ok_or(VendorError::TooLarge)?;
     within("total", total, MOST_ELEMENTS)?;

@@ -114,10 +114,12 @@ pub(super) fn route(problem: &Problem, on: &OnSoc, route: Route) -> Decision {
     Decision { name: "route", value: route.name().into(), why, measures: reports, others }
 }
 
-/// What the vendor's tiling does not count to.
+/// What the vendor's tiling does not take.
 fn beyond(problem: &Problem, on: &OnSoc) -> Option<VendorError> {
     let machine = on.device.as_ref().ok()?.machine()?;
-    vendor_plan(problem, &machine).err().filter(|error| matches!(error, VendorError::Beyond { .. }))
+    vendor_plan(problem, &machine)
+        .err()
+        .filter(|error| matches!(error, VendorError::Beyond { .. } | VendorError::Empty { .. }))
 }
 
 /// Whether the contract refuses a problem beyond a limit, in place of another route.

@@ -220,7 +220,7 @@ pub(crate) fn vendor(
     scheme: Option<Scheme>,
     on_ai_core: bool,
 ) -> Result<Option<VendorPlan>, Error> {
-    use VendorError::{Beyond, NoWork, NotPublished, TooLarge};
+    use VendorError::{Beyond, Empty, NoWork, NotPublished, TooLarge};
     if scheme == Some(Scheme::Native) || scheme.is_none() && !on_ai_core {
         return Ok(None);
     }
@@ -238,7 +238,7 @@ pub(crate) fn vendor(
     };
     match vendor_plan(problem, &machine) {
         Ok(plan) => Ok(Some(plan)),
-        Err(NotPublished { .. } | NoWork | Beyond { .. } | TooLarge) if scheme.is_none() => Ok(None),
+        Err(NotPublished { .. } | NoWork | Beyond { .. } | Empty { .. } | TooLarge) if scheme.is_none() => Ok(None),
         Err(error) => Err(Error::Unusable(error.to_string())),
     }
 }

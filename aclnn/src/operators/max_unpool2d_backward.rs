@@ -2,10 +2,10 @@
 
 use ubtile_kernels::max_unpool2d_backward::{Inputs, Outputs, run_parallel};
 use ubtile_kernels::{Level, RunError, Values};
-use ubtile_tiling::max_unpool2d_backward::{Desc, Plan, check};
-use ubtile_tiling::{Problem, Tensor};
+use ubtile_tiling::max_unpool2d_backward::{self, Desc, Plan, check};
+use ubtile_tiling::{Dtype, Edition, PlanOptions, Problem, Tensor, TensorDesc};
 
-use super::{Elements, failed};
+use super::{Elements, failed, misplaced};
 use crate::argument::{Argument, integers, refused};
 use crate::executor::{Prepared, planned};
 use crate::failure::{Failure, Outcome, code};
@@ -52,9 +52,18 @@ pub(super) fn run(
     let cells = problem.out_h.saturating_mul(problem.out_w);
     let out = elements.write(Tensor::Out)?;
     let grad_output = elements.read(Tensor::GradOutput)?;
+    let mut plan = plan;
+    let long_plan: Plan;
     let counted: Vec<i32>;
     let counted_long: Vec<i64>;
     let indices = match elements.read(Tensor::Indices)? {
+        // The last cells of a larger plane lie beyond what I32 counts to.
+        Values::I32(indices) if indices.iter().any(|&index| index < 0) && cells > i32::MAX as usize => {
+            counted_long = copied(indices, |index| from_end(index.into(), cells).unwrap_or(index.into()))?;
+            long_plan = with_long_indices(plan, workspace.len())?;
+            plan = &long_plan;
+            Values::I64(&counted_long)
+        }
         Values::I32(indices) if indices.iter().any(|&index| index < 0) => {
             let from_end = |index: i32| from_end(index.into(), cells).and_then(|index| index.try_into().ok());
             counted = copied(indices, |index| from_end(index).unwrap_or(index))?;
@@ -82,7 +91,29 @@ fn from_end(index: i64, cells: usize) -> Option<i64> {
     (index < 0 && counted >= 0).then_some(counted)
 }
 
-fn copied<T: Copy>(indices: &[T], change: impl Fn(T) -> T) -> Outcome<Vec<T>> {
+/// The plan of the same problem with indices of I64.
+fn with_long_indices(plan: &Plan, workspace: usize) -> Outcome<Plan> {
+    let problem = plan.problem();
+    let desc = |tensor| {
+        let slot = problem.slot(tensor);
+        let desc = slot.map(|s| TensorDesc::strided(s.dtype, s.shape.as_slice(), s.strides.as_slice()));
+        desc.and_then(Result::ok).ok_or_else(|| misplaced(tensor))
+    };
+    let (grad_output, out) = (desc(Tensor::GradOutput)?, desc(Tensor::Out)?);
+    let desc = Desc {
+        grad_output,
+        self_tensor: TensorDesc { dtype: grad_output.dtype, ..out },
+        indices: TensorDesc { dtype: Dtype::I64, ..desc(Tensor::Indices)? },
+        output_size: &[problem.out_h, problem.out_w].map(|size| size as i64),
+        out,
+    };
+    let problem = check(&desc, None, Edition::Any).map_err(refused)?;
+    let options = PlanOptions { workspace_limit: Some(workspace), local_bytes: None };
+    let plan = max_unpool2d_backward::plan(&problem, plan.target(), &options);
+    plan.map_err(|e| Failure::new(code::INNER_TILING_ERROR, e.to_string()))
+}
+
+fn copied<T: Copy, U>(indices: &[T], change: impl Fn(T) -> U) -> Outcome<Vec<U>> {
     let mut copy = Vec::new();
     let none = |_| Failure::new(code::RT_MEMORY_ALLOCATION, "no host memory for a copy of indices");
     copy.try_reserve_exact(indices.len()).map_err(none)?;

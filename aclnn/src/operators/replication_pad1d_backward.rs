@@ -27,9 +27,13 @@ pub(crate) fn prepare(handles: &Handles, known: &Known) -> Outcome<Prepared> {
     let arguments = vec![grad_output, self_tensor, grad_input];
     let checked = check(&desc, Some(known.product), known.edition);
     formats(&arguments, &checked)?;
-    let problem = checked
-        .map_err(refused)
-        .map_err(|f| Failure { message: format!("read as [N, C, 1, W]: {}", f.message), ..f })?;
+    // The rules speak of images.
+    let shape = if desc.grad_output.shape.as_slice().len() == 3 { "[C, 1, W]" } else { "[N, C, 1, W]" };
+    let named = |f: Failure| {
+        let message = f.message.replace("ReplicationPad2d", "ReplicationPad1d");
+        Failure { message: format!("read as {shape}: {message}"), ..f }
+    };
+    let problem = checked.map_err(refused).map_err(named)?;
     Ok(Prepared { arguments, work: planned(Problem::ReplicationPad2dBackward(problem), known)? })
 }
 

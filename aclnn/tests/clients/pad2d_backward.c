@@ -73,6 +73,21 @@ static void compute(const char *name, Phase1 phase1, Phase2 phase2, const int64_
     if (workspace != NULL) CHECK(aclrtFree(workspace));
 }
 
+/* What is refused of one row names the function that was called, and the shape as it is read. */
+static void refuse_row(const int64_t *padded, const int64_t *shape, uint64_t rank, aclDataType type) {
+    const int64_t pads[2] = {1, 1};
+    aclTensor *grad = aclCreateTensor(padded, rank, type, NULL, 0, ACL_FORMAT_ND, padded, rank, NULL);
+    aclTensor *out = aclCreateTensor(shape, rank, type, NULL, 0, ACL_FORMAT_ND, shape, rank, NULL);
+    aclIntArray *padding = aclCreateIntArray(pads, 2);
+    uint64_t size = 0;
+    aclOpExecutor *executor = NULL;
+    int status = aclnnReplicationPad1dBackwardGetWorkspaceSize(grad, out, padding, out, &size, &executor);
+    printf("%d %s\n", status, aclGetRecentErrMsg());
+    CHECK(aclDestroyTensor(grad));
+    CHECK(aclDestroyTensor(out));
+    CHECK(aclDestroyIntArray(padding));
+}
+
 int main(void) {
     const int64_t padded[4] = {1, 1, 5, 6}, shape[4] = {1, 1, 3, 3}, pads[4] = {1, 2, 1, 1};
     const int64_t padded_row[2] = {2, 5}, row[2] = {2, 3}, row_pads[2] = {2, 0};
@@ -88,6 +103,10 @@ int main(void) {
             shape + 1, 3, pads, 4, ACL_FLOAT16);
     compute("rows f32", aclnnReplicationPad1dBackwardGetWorkspaceSize, aclnnReplicationPad1dBackward, padded_row, row, 2,
             row_pads, 2, ACL_FLOAT);
+    const int64_t other_row[2] = {2, 7}, images[3] = {1, 2, 7}, image[3] = {1, 2, 4};
+    refuse_row(other_row, row, 2, ACL_FLOAT);
+    refuse_row(images, image, 3, ACL_FLOAT);
+    refuse_row(other_row, row, 2, ACL_INT32);
     CHECK(aclrtResetDevice(0));
     CHECK(aclFinalize());
     return 0;

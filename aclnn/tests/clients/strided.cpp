@@ -9,6 +9,7 @@
 #include "aclnn/acl_meta.h"
 #include "aclnnop/aclnn_grid_sampler2d_backward.h"
 #include "aclnnop/aclnn_im2col_backward.h"
+#include "aclnnop/aclnn_max_unpool2d_backward.h"
 
 static void check(int status, const char *what) {
     if (status == ACL_SUCCESS) return;
@@ -110,6 +111,44 @@ static void getters() {
     aclDestroyTensor(t);
 }
 
+/// Indices of 32 bits from the end of a plane that they do not count through, of one element at every place.
+static void from_the_end() {
+    const Sizes plane = {1, 1, 50000, 60000}, pooled = {1, 1, 1, 3}, everywhere(4, 0), size = {50000, 60000};
+    const int8_t seven[1] = {7}, none[3] = {0, 0, 0};
+    const int32_t indices[3] = {-1, 5, INT32_MIN};
+    const size_t bytes[4] = {sizeof seven, sizeof none, sizeof indices, sizeof none};
+    const void *from[4] = {seven, none, indices, none};
+    void *at[4];
+    for (int i = 0; i < 4; ++i) {
+        check(aclrtMalloc(&at[i], bytes[i], ACL_MEM_MALLOC_HUGE_FIRST), "malloc");
+        check(aclrtMemcpy(at[i], bytes[i], from[i], bytes[i], ACL_MEMCPY_HOST_TO_DEVICE), "copy");
+    }
+    const int64_t one[1] = {1};
+    auto tensor = [&](aclDataType type, int i) {
+        return aclCreateTensor(pooled.data(), 4, type, nullptr, 0, ACL_FORMAT_NCHW, pooled.data(), 4, at[i]);
+    };
+    aclTensor *tensors[4] = {
+        aclCreateTensor(plane.data(), 4, ACL_INT8, everywhere.data(), 0, ACL_FORMAT_NCHW, one, 1, at[0]),
+        tensor(ACL_INT8, 1), tensor(ACL_INT32, 2), tensor(ACL_INT8, 3)};
+    aclIntArray *unpooled = aclCreateIntArray(size.data(), 2);
+    uint64_t workspace_size = 0;
+    aclOpExecutor *executor = nullptr;
+    check(aclnnMaxUnpool2dBackwardGetWorkspaceSize(tensors[0], tensors[1], tensors[2], unpooled, tensors[3], &workspace_size,
+                                                   &executor), "phase 1");
+    // As much as the vendor's copies of the plane take; nothing of it is touched.
+    void *workspace = nullptr;
+    if (workspace_size) check(aclrtMalloc(&workspace, workspace_size, ACL_MEM_MALLOC_HUGE_FIRST), "malloc");
+    check(aclnnMaxUnpool2dBackward(workspace, workspace_size, executor, nullptr), "phase 2");
+    check(aclrtSynchronizeStream(nullptr), "synchronise");
+    int8_t out[3];
+    check(aclrtMemcpy(out, 3, at[3], 3, ACL_MEMCPY_DEVICE_TO_HOST), "copy");
+    std::printf("from the end of a large plane: %d %d %d\n", out[0], out[1], out[2]);
+    for (aclTensor *t : tensors) aclDestroyTensor(t);
+    aclDestroyIntArray(unpooled);
+    for (void *a : at) check(aclrtFree(a), "free");
+    if (workspace) check(aclrtFree(workspace), "free");
+}
+
 int main() {
     check(aclInit(nullptr), "init");
     check(aclrtSetDevice(0), "device");
@@ -132,6 +171,7 @@ int main() {
     // Border padding loses no weight.
     std::printf("sum of inputGrad is that of gradOutput: %d\n", sum > inputs - 0.01f && sum < inputs + 0.01f);
     getters();
+    from_the_end();
     check(aclrtResetDevice(0), "reset");
     check(aclFinalize(), "finalise");
     return 0;

@@ -1,9 +1,10 @@
 //! From the command line and the shapes of tensors to a problem: defaults, and what follows from the rest.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use ubtile_tiling::{
-    ContractError, Dtype, Operator, Problem, Tensor, TensorDesc, TooManyDims, grid_sampler_2d_backward,
+    ContractError, Dtype, Operator, Problem, Status, Tensor, TensorDesc, TooManyDims, grid_sampler_2d_backward,
     im2col_backward, max_unpool2d_backward, replication_pad2d_backward,
 };
 
@@ -159,8 +160,21 @@ pub(crate) fn problem(attributes: &Attributes, inputs: &Known, contract: &Contra
 }
 
 fn refused(error: ContractError) -> Error {
-    let status = error.status();
-    Error::Unusable(format!("{error} (aclnn status {} {})", status.code(), status.name()))
+    with_status(&error, error.status())
+}
+
+fn with_status(message: impl Display, status: Status) -> Error {
+    Error::Unusable(format!("{message} (aclnn status {} {})", status.code(), status.name()))
+}
+
+/// Refuses negative sizes of a tensor that nobody has stated, which the check would find in that tensor.
+fn not_negative(option: &str, sizes: &[i64]) -> Result<(), Error> {
+    match sizes.iter().enumerate().find(|(_, size)| **size < 0) {
+        Some((i, size)) => {
+            Err(with_status(format_args!("{option}[{i}] is {size}: a size is required"), Status::ParamInvalid))
+        }
+        None => Ok(()),
+    }
 }
 
 fn grid_sampler<'a>(attributes: &'a GridSampler, inputs: &Known) -> Result<grid_sampler_2d_backward::Desc<'a>, Error> {
@@ -193,6 +207,9 @@ fn max_unpool(
     let size = attributes.output_size.as_ref().map(|size| size.0.clone());
     let self_tensor = inputs.get(Tensor::SelfTensor);
     let indices = inputs.or_following(Tensor::Indices, self_tensor.map(|t| t.shape.as_slice().to_vec()))?;
+    if inputs.get(Tensor::GradOutput).is_none() {
+        not_negative("output-size", size.as_deref().unwrap_or_default())?;
+    }
     let unpooled = size.as_ref().map(|size| with_last(&indices, size));
     if unpooled.is_none() && inputs.get(Tensor::GradOutput).is_none() && matches!(inputs.source, Source::Options(_)) {
         return Err(Error::Usage("--output-size H,W is missing, or --shape grad_output=DIMS".into()));
@@ -210,17 +227,29 @@ fn replication_pad<'a>(
 ) -> Result<replication_pad2d_backward::Desc<'a>, Error> {
     let padding = &attributes.padding.0;
     let [left, right, top, bottom] = [0, 1, 2, 3].map(|i| padding.get(i).copied().unwrap_or(0));
-    let around = [top.saturating_add(bottom), left.saturating_add(right)];
-    let padded = |like: &TensorDesc, sign: i64| {
-        let sizes = last_sizes(like).into_iter().zip(around);
-        let sizes: Vec<_> = sizes.map(|(size, added)| size.saturating_add(added.saturating_mul(sign))).collect();
-        with_last(like, &sizes)
+    let around = [[top, bottom], [left, right]].map(|[a, b]| i128::from(a) + i128::from(b));
+    // The tensor that follows from another with so much added to height and width.
+    let follows = |tensor: Tensor, like: &TensorDesc, added: [i128; 2]| {
+        let last: Vec<_> = last_sizes(like).into_iter().map(i128::from).zip(added).map(|(size, n)| size + n).collect();
+        match last.iter().find(|size| **size < 0) {
+            Some(size) => {
+                let padding = format!("[{left}, {right}, {top}, {bottom}]");
+                let message = format!("{tensor} would have a size of {size} with padding {padding}");
+                Err(with_status(message, Status::ParamInvalid))
+            }
+            None => {
+                let last: Vec<_> = last.into_iter().map(|size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+                Ok(with_last(like, &last))
+            }
+        }
     };
     let self_tensor = inputs.get(Tensor::SelfTensor);
-    let grad_output = inputs.or_following(Tensor::GradOutput, self_tensor.map(|like| padded(&like, 1)))?;
+    let padded = self_tensor.filter(|_| inputs.get(Tensor::GradOutput).is_none());
+    let padded = padded.map(|like| follows(Tensor::GradOutput, &like, around)).transpose()?;
+    let grad_output = inputs.or_following(Tensor::GradOutput, padded)?;
     let self_tensor = match self_tensor {
         Some(self_tensor) => self_tensor,
-        None => contiguous(grad_output.dtype, &padded(&grad_output, -1))?,
+        None => contiguous(grad_output.dtype, &follows(Tensor::SelfTensor, &grad_output, around.map(|n| -n))?)?,
     };
     Ok(replication_pad2d_backward::Desc { grad_output, self_tensor, padding, grad_input: self_tensor })
 }
@@ -228,6 +257,7 @@ fn replication_pad<'a>(
 fn im2col<'a>(attributes: &'a Im2col, inputs: &Known) -> Result<im2col_backward::Desc<'a>, Error> {
     let Im2col { input_size, kernel_size, dilation, padding, stride, out_dtype } = attributes;
     let grad_output = inputs.or_following(Tensor::GradOutput, None)?;
+    not_negative("input-size", &input_size.0)?;
     // Where the kernel or the rank is wrong the check stops before it looks at out.
     let taps = kernel_size.0.iter().fold(1usize, |n, &k| n.saturating_mul(as_size(k))).max(1);
     let [height, width] = [0, 1].map(|i| input_size.0.get(i).copied().map_or(0, as_size));
@@ -252,7 +282,7 @@ fn contiguous(dtype: Dtype, shape: &[usize]) -> Result<TensorDesc, Error> {
     TensorDesc::contiguous(dtype, shape).map_err(|e: TooManyDims| Error::Unusable(e.to_string()))
 }
 
-/// The sizes of a tensor with others at the end; negative ones become 0, which no check takes for them.
+/// The sizes of a tensor with others at the end.
 fn with_last(like: &TensorDesc, last: &[i64]) -> Vec<usize> {
     let mut shape = like.shape.as_slice().to_vec();
     for (size, &new) in shape.iter_mut().rev().zip(last.iter().rev()) {

@@ -45,6 +45,36 @@ fn files_that_are_not_there_or_not_tensors() {
 }
 
 #[test]
+fn sizes_below_0_of_tensors_that_nobody_stated() {
+    let folder = folder();
+    let invalid = "(aclnn status 161002 ACLNN_ERR_PARAM_INVALID)";
+    let pad = "replication-pad2d-backward";
+    for (line, why) in [
+        (
+            format!("plan {pad} --shape grad_output=1,2,9,9 --padding 5,5,1,2"),
+            "self would have a size of -1 with padding [5, 5, 1, 2]",
+        ),
+        (
+            format!("plan {pad} --shape self=1,2,9,9 --padding=1,1,-5,-5"),
+            "grad_output would have a size of -1 with padding [1, 1, -5, -5]",
+        ),
+        (
+            "plan im2col-backward --shape grad_output=1,4,4 --input-size=3,-1 --kernel-size 2,2".into(),
+            "input-size[1] is -1: a size is required",
+        ),
+        (
+            "plan max-unpool2d-backward --shape self=1,2,3,4 --output-size=-4,8".into(),
+            "output-size[0] is -4: a size is required",
+        ),
+    ] {
+        refuses(folder.path(), &line, 3, &format!("{why} {invalid}"));
+    }
+    let most = i64::MAX;
+    let line = fails(folder.path(), &format!("{} in.npz", PAD.replace("1,2,1,2", &format!("{most},{most},0,0"))), 3);
+    assert!(line.contains("self would have a size of -184467440737095516"), "{line}");
+}
+
+#[test]
 fn files_that_are_cut_off_anywhere() {
     let folder = folder();
     let at = folder.path();

@@ -70,17 +70,17 @@ fn published_row_of_replication_padding() {
 
 #[test]
 fn im2col_of_an_empty_output() {
-    let of = |[h, w]: [usize; 2]| {
-        let spec = Im2col { n: 2, c: 3, h, w, kernel: [3, 3], padding: [3, 3], ..Im2col::default() };
+    let of_images = |n, [h, w]: [usize; 2]| {
+        let spec = Im2col { n, c: 3, h, w, kernel: [3, 3], padding: [3, 3], ..Im2col::default() };
         Problem::Im2colBackward(spec.problem())
     };
+    let of = |size| of_images(2, size);
     let [a2, ascend_950] = [VendorArch::Dav2201, VendorArch::Dav3510].map(|arch| machine(arch, 48, 196_608));
     for (size, name) in [([0, 5], "H"), ([5, 0], "W"), ([0, 0], "H")] {
         assert_eq!(vendor_plan(&of(size), &ascend_950).unwrap_err(), VendorError::Empty { name });
         assert_eq!(vendor_plan(&of(size), &a2).unwrap_err(), VendorError::NoWork);
     }
-    let none = Im2col { n: 0, h: 0, ..Im2col::default() };
-    assert_eq!(vendor_plan(&Problem::Im2colBackward(none.problem()), &ascend_950).unwrap_err(), VendorError::NoWork);
+    assert_eq!(vendor_plan(&of_images(0, [0, 5]), &ascend_950).unwrap_err(), VendorError::NoWork);
 }
 
 #[test]

@@ -35,7 +35,7 @@ enum Kind {
 }
 
 pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<VendorPlan, VendorError> {
-    let machine = &honoured(problem, machine);
+    let (asked, machine) = (machine, &honoured(problem, machine));
     let on_950 = machine.arch == VendorArch::Dav3510;
     let kind = kind(problem, machine);
     let dtype = problem.dtype;
@@ -105,7 +105,7 @@ pub(super) fn plan(problem: &Geometry, machine: &VendorMachine) -> Result<Vendor
         Kind::Aiv if halves => plan.keeping("input_grad in f32", &["zero", "compute", "cast"]),
         _ => plan.keeping("index and value of each thread", &["compute"]),
     };
-    plan.keyed(rule(kind), other_keys(problem, machine, key)).with_narrow(
+    plan.keyed(rule(kind), other_keys(problem, asked, key)).with_narrow(
         u32::MAX,
         &[
             ("batch", problem.n),
@@ -191,7 +191,9 @@ fn other_keys(problem: &Geometry, machine: &VendorMachine, own: usize) -> [Optio
     let (to, other) = if machine.deterministic { ("0", false) } else { ("1", true) };
     let toggled = VendorMachine { deterministic: other, ..*machine };
     let toggled = (Change::Value { name: "deterministic", to }, key_of_tiling(problem, &toggled));
-    let least = fewest_simd_channels(now.padding_mode).unwrap_or(usize::MAX);
+    // Any number up to the most is honoured.
+    let least = if machine.deterministic { Some(0) } else { fewest_simd_channels(now.padding_mode) };
+    let least = least.unwrap_or(usize::MAX);
     let c = across(now.c, [least, MOST_CHANNELS]);
     let channels = (Change::Size { name: "C", from: now.c, to: c }, key_of_tiling(&Geometry { c, ..now }, machine));
     let changes = [

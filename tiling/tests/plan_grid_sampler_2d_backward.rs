@@ -92,7 +92,7 @@ fn kept(plan: &Plan, route: Route) -> [usize; 4] {
             let channels = p.c.div_ceil(8).div_ceil(parts) * 8;
             [0, plan.pixels() * channels * size, staged(64), 0]
         }
-        Route::Bands => [0, 0, staged(64), 0],
+        Route::Bands => [0, 0, staged(64), when(p.c > 64 && reads, plan.points() * 2 * size)],
         Route::PointBands => [0; 4],
     }
 }
@@ -174,7 +174,7 @@ proptest! {
         prop_assert_eq!(reads, p.want_grid_grad && p.interpolation != Interpolation::Nearest);
         let size = plan.sums_dtype().size();
         let cut = p.n - plan.whole_images();
-        let image = cut * plan.pixels() * plan.pitch() * size;
+        let image = cut * p.c.div_ceil(64).max(1) * plan.pixels() * plan.pitch() * size;
         let regions: Vec<_> = match plan.route() {
             Route::Blocks if reads => vec![("partial_grid_grad", p.n * p.c.div_ceil(64) * plan.points() * 2 * size)],
             Route::Bands => {
@@ -357,6 +357,10 @@ fn routes_by_size() {
         (3, 15, 9, Route::PointLanes, 4),
         (65, 5, 4, Route::Blocks, 2),
         (200, 5, 3, Route::Blocks, 3),
+        (65, 40, 2, Route::Blocks, 2),
+        (65, 40, 3, Route::Bands, 3),
+        (130, 40, 3, Route::Blocks, 3),
+        (130, 40, 9, Route::Bands, 5),
         (64, 40, 4, Route::Channels, 4),
         (64, 40, 9, Route::Bands, 5),
         (64, 39, 5, Route::Channels, 4),

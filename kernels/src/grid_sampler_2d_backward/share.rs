@@ -77,7 +77,7 @@ impl<T: Stored> Share<'_, T> {
             }
             Work::Channels { image, channels, points } => self.channels(image, channels, points),
             Work::Combine { points } => self.combine(points),
-            Work::Stage { pixels } => self.stage(pixels),
+            Work::Stage { positions } => self.stage(positions),
             Work::Pack { values } => self.pack(values),
             Work::Band { image, rows, points } if plan.route() == Route::PointBands => {
                 self.point_band(image, rows, points);

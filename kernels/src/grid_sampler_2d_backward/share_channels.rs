@@ -82,13 +82,14 @@ impl<T: Stored> Share<'_, T> {
         }
     }
 
-    /// Stages pixels of all images.
-    pub(super) fn stage(&mut self, pixels: Range<usize>) {
-        let (plan, pitch) = (self.sources.plan, self.sources.plan.pitch());
+    /// Stages pixels of all images, a block of channels after the other.
+    pub(super) fn stage(&mut self, positions: Range<usize>) {
+        let (plan, pitch, blocks) = (self.sources.plan, self.sources.plan.pitch(), self.sources.plan.blocks());
         let mut staged = cast_mut(&mut *self.write);
-        for (n, positions) in by_image(pixels, plan.pixels()) {
+        for (block, positions) in by_image(positions, plan.pixels()) {
             let Some((now, later)) = staged.split_at_mut_checked(positions.len().wrapping_mul(pitch)) else { break };
-            let (planes, channels) = (self.sources.input(n, 0), plan.problem().c);
+            let (first, channels) = self.sources.block(block % blocks);
+            let planes = self.sources.input(block / blocks, first);
             dispatch(self.sources.level, Stage { planes, channels, positions, staged: now, pitch });
             staged = later;
         }
@@ -112,20 +113,33 @@ impl<T: Stored> Share<'_, T> {
     /// Some rows of `input_grad`, staged, and the gradients of some points.
     pub(super) fn band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
         let plan = self.sources.plan;
-        let p = plan.problem();
-        let input = if plan.reads_input() { cast(self.read) } else { &[] };
-        let mut image = self.sources.channels_last(n, 0..p.c, plan.pitch(), input);
-        (image.window.first, image.window.size) = ([rows.start, 0], [rows.len(), p.wi]);
-        image.beyond = Beyond::new(p, &rows);
-        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
-        let (sums, tile) = (cast_mut::<T::Acc>(&mut *self.write), cast_mut(&mut *self.scratch));
+        let (p, pitch, blocks) = (plan.problem(), plan.pitch(), plan.blocks().get());
+        let layout = plan.part_scratch();
+        let mut scratch = Front::new(&mut *self.scratch);
+        let (tile, totals) = (cast_mut(scratch.take(layout.tile)), cast_mut(scratch.take(layout.totals)));
+        let sums = cast_mut::<T::Acc>(&mut *self.write);
         sums.fill(T::Acc::default());
-        let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
-        let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
-        for (points, makes) in runs {
-            if makes || p.want_input_grad {
-                let grid_grad = makes.then_some(&mut grid_grad);
-                image.run(points, tile, sums, grid_grad);
+        let mut sums = Front::new(sums);
+        let of_image = plan.pixels().wrapping_mul(pitch);
+        let of_band = if p.want_input_grad { rows.len().wrapping_mul(p.wi).wrapping_mul(pitch) } else { 0 };
+        for b in 0..blocks {
+            let part = |each: usize| b.wrapping_mul(each)..b.wrapping_mul(each).wrapping_add(each);
+            let (first, channels) = self.sources.block(b);
+            let input = if plan.reads_input() { cast(self.read).get(part(of_image)).unwrap_or(&[]) } else { &[] };
+            let channels = first..first.wrapping_add(channels);
+            let mut image = self.sources.channels_last(n, channels, pitch, input);
+            (image.window.first, image.window.size) = ([rows.start, 0], [rows.len(), p.wi]);
+            image.beyond = Beyond::new(p, &rows);
+            let out = grid_planes(plan, self.grid_grad, self.first[1], n);
+            let last = b.wrapping_add(1) == blocks;
+            let mut grid_grad = GridGrad { out, totals: &mut *totals, first: b == 0, last };
+            let sums = sums.take(part(of_band));
+            let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
+            for (points, makes) in runs {
+                if makes || p.want_input_grad {
+                    let grid_grad = makes.then_some(&mut grid_grad);
+                    image.run(points, tile, sums, grid_grad);
+                }
             }
         }
     }
@@ -133,14 +147,29 @@ impl<T: Stored> Share<'_, T> {
     /// Brings staged planes to where they belong.
     pub(super) fn unstage(&mut self, run: Range<usize>) {
         let (plan, level) = (self.sources.plan, self.sources.level);
-        let (c, pitch, pixels) = (plan.problem().c, plan.pitch(), plan.pixels());
-        let image = pixels.wrapping_mul(pitch);
+        let (p, pitch, blocks) = (plan.problem(), plan.pitch(), plan.blocks().get());
         let all = cast::<T::Acc>(self.read);
-        for (n, channels) in by_image(run, c) {
-            let start = n.wrapping_sub(plan.whole_images()).wrapping_mul(image);
-            let staged = all.get(start..start.wrapping_add(image)).unwrap_or(&[]);
-            let planes = self.input_grad(n, 0);
-            dispatch(level, Unstage { staged, pitch, planes, channels, positions: 0..pixels });
+        for (n, channels) in by_image(run, p.c) {
+            let image = n.wrapping_sub(plan.whole_images()).wrapping_mul(plan.staged_positions());
+            for b in 0..blocks {
+                let (first, count) = self.sources.block(b);
+                let of_block = channels.start.max(first)..channels.end.min(first.wrapping_add(count));
+                if of_block.is_empty() {
+                    continue;
+                }
+                for rows in plan.bands() {
+                    let positions = rows.start.wrapping_mul(p.wi)..rows.end.wrapping_mul(p.wi);
+                    // In front lie images, the bands above, and the blocks before.
+                    let above = positions.start.wrapping_mul(blocks);
+                    let before = image.wrapping_add(above).wrapping_add(b.wrapping_mul(positions.len()));
+                    let start = before.wrapping_mul(pitch);
+                    let end = start.wrapping_add(positions.len().wrapping_mul(pitch));
+                    let staged = all.get(start..end).unwrap_or(&[]);
+                    let planes = self.input_grad(n, first);
+                    let channels = of_block.start.wrapping_sub(first)..of_block.end.wrapping_sub(first);
+                    dispatch(level, Unstage { staged, pitch, planes, channels, positions });
+                }
+            }
         }
     }
 }

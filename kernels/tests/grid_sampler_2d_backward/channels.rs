@@ -47,7 +47,7 @@ fn doubles_of_odd_numbers_of_fours() {
                 assert_eq!(plan.pitch() % 8 == 4, packed, "{plan:?}");
                 let route = match (cores, c) {
                     (1, _) => Route::Images,
-                    (_, 65..) => Route::Blocks,
+                    (2, 65..) => Route::Blocks,
                     (2, 25..) => Route::Channels,
                     _ => Route::Bands,
                 };

@@ -54,6 +54,8 @@ fn points_far_from_their_band() {
     for (c, interpolation, route) in [
         (5, bilinear, Route::Bands),
         (5, bicubic, Route::Bands),
+        (67, bilinear, Route::Bands),
+        (130, bicubic, Route::Bands),
         (1, bilinear, Route::PointBands),
         (2, nearest, Route::PointBands),
         (3, bilinear, Route::PointBands),

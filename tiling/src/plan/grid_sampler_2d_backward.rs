@@ -218,7 +218,9 @@ impl Plan {
             }
             Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),
             Work::Channels { image, points: own, .. } => (image..image.saturating_add(1), rows_of_part(), own),
-            Work::Band { image, rows, points: own } => (image..image.saturating_add(1), rows, own),
+            Work::Band { image, rows, points: own } => {
+                (first_block(image)..first_block(image.saturating_add(1)), rows, own)
+            }
             _ => (0..0, 0..0, 0..0),
         };
         Tiles::new(*self, blocks, rows, own)

@@ -68,7 +68,10 @@ proptest! {
         let pays = n > cores && left > 0 && n / cores < 4;
         prop_assert!(plan.block_dim() == cores || n <= cores);
         if c > 64 {
-            prop_assert_eq!(plan.route() == Route::Blocks, pays || n < cores, "{:?}", plan);
+            let bands = n < cores && plan.block_dim() > n * c.div_ceil(64);
+            prop_assert_eq!(plan.route() == Route::Bands, bands, "{:?}", plan);
+            prop_assert_eq!(plan.route() == Route::Blocks, pays || n < cores && !bands, "{:?}", plan);
+            prop_assert!(plan.block_dim() * 2 > cores || n >= cores || plan.block_dim() == 25 * n, "{plan:?}");
             prop_assert_eq!(plan.whole_images(), 0);
             return Ok(());
         }

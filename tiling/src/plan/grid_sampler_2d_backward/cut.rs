@@ -25,17 +25,22 @@ impl Plan {
     pub(super) fn cut_images(&mut self, images: usize, lanes: bool) -> bool {
         let (cores, blocks) = (self.common.target.cores, self.blocks().get());
         let cut = self.images_to_cut(images, blocks > 1);
-        if cut == 0 || !self.planes_nest() || !self.cuts_blocks(blocks > 1) {
+        if cut == 0 || !self.planes_nest() {
             return false;
         }
+        let [cuts_blocks, cuts_bands] = [true, false].map(|blocks| self.cuts(blocks));
         let bands = self.most_bands();
         // Routes, and the parts that they have of an image at most.
-        let wanted = if lanes && self.adds_in_bands() {
+        let wanted = if blocks > 1 && !lanes {
+            // Blocks find the points of an image once each; bands are for cores beyond those, of images that all are cut.
+            let bands = (cuts_bands && images < cores).then_some((Route::Bands, bands));
+            [cuts_blocks.then_some((Route::Blocks, blocks)), bands]
+        } else if !cuts_bands {
+            [None, None]
+        } else if lanes && self.adds_in_bands() {
             [Some((Route::PointBands, bands)), Some((Route::PointLanes, self.parts()))]
         } else if lanes {
             [Some((Route::PointLanes, self.parts())), None]
-        } else if blocks > 1 {
-            [Some((Route::Blocks, blocks)), None]
         } else {
             let channels = self.channel_parts();
             let [by_channels, by_rows] = [Some((Route::Channels, channels)), Some((Route::Bands, bands))];
@@ -99,7 +104,7 @@ impl Plan {
     }
 
     /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. Points of bands are cut anywhere.
-    fn cuts_blocks(&self, blocks: bool) -> bool {
+    fn cuts(&self, blocks: bool) -> bool {
         let p = &self.problem;
         let block = CHANNEL_BLOCK.get().saturating_mul(p.input_grad_strides[1]);
         let whole = || block.is_multiple_of(self.common.copy_elements(p.dtype.size()).get());

@@ -114,7 +114,7 @@ impl Plan {
                 let pixel = self.pitch_of(self.channels_of_part()).checked_mul(size)?;
                 input_grad = self.pixels().checked_mul(pixel)?;
             }
-            Route::Bands => {}
+            Route::Bands => totals = if self.blocks().get() > 1 && self.reads_input() { self.partials(1)? } else { 0 },
             Route::PointBands => tile = 0,
         }
         let mut end = 0usize;
@@ -161,7 +161,8 @@ impl Plan {
                 workspace.add("partial_grid_grad", bytes, compute, last)?;
             }
             Route::Channels | Route::Bands => {
-                let image = self.cut.checked_mul(self.pixels())?.checked_mul(self.pixel_bytes())?;
+                let positions = self.cut.checked_mul(self.blocks().get())?.checked_mul(self.pixels())?;
+                let image = positions.checked_mul(self.pixel_bytes())?;
                 let adds = p.want_input_grad && self.route() == Route::Bands;
                 if self.reads_input() {
                     let input = if image >= 4 * PAGE && adds {
@@ -190,6 +191,12 @@ impl Plan {
         Some(workspace)
     }
 
+    /// Positions of an image as it is staged for shares that have parts of it: its pixels, once for each block of channels.
+    #[must_use]
+    pub fn staged_positions(&self) -> usize {
+        self.blocks().get().saturating_mul(self.pixels())
+    }
+
     fn pixel_bytes(&self) -> usize {
         self.pitch().saturating_mul(self.sums_dtype().size())
     }
@@ -213,6 +220,8 @@ impl Plan {
             part("scratch", own, self.scratch().bytes())
         };
         let (n, pixels, whole) = (self.problem.n, self.pixels(), self.whole_images());
+        // Positions of an image that is staged: pixels of each block of channels.
+        let staged = self.staged_positions();
         // Regions begin with the first image that is cut.
         let part_of_cut = |name, run: Range<usize>, each: usize, size: usize| {
             let first = whole.saturating_mul(each);
@@ -222,8 +231,8 @@ impl Plan {
         let size = self.sums_dtype().size();
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
         let input_of = |image: usize| {
-            let first = image.saturating_mul(pixels);
-            if reads { part_of_cut("input_staged", first..first.saturating_add(pixels), pixels, pixel) } else { 0..0 }
+            let first = image.saturating_mul(staged);
+            if reads { part_of_cut("input_staged", first..first.saturating_add(staged), staged, pixel) } else { 0..0 }
         };
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
@@ -239,8 +248,8 @@ impl Plan {
                 let read = if reads { part("partial_grid_grad", all, partial) } else { 0..0 };
                 ShareWorkspace { read, ..Default::default() }
             }
-            Work::Stage { pixels: run } => {
-                let write = if reads { part_of_cut("input_staged", run, pixels, pixel) } else { 0..0 };
+            Work::Stage { positions } => {
+                let write = if reads { part_of_cut("input_staged", positions, staged, pixel) } else { 0..0 };
                 ShareWorkspace { write, ..Default::default() }
             }
             Work::Pack { values } => {
@@ -264,9 +273,11 @@ impl Plan {
                 ShareWorkspace { read: part("input_grad_staged", all, size), ..Default::default() }
             }
             Work::Band { image, rows, .. } => {
-                let row = |y: usize| image.saturating_mul(pixels).saturating_add(y.saturating_mul(self.problem.wi));
+                // All blocks of a band lie side by side.
+                let row = self.problem.wi.saturating_mul(self.blocks().get());
+                let at = |y: usize| image.saturating_mul(staged).saturating_add(y.saturating_mul(row));
                 let write = if self.problem.want_input_grad {
-                    part_of_cut("input_grad_staged", row(rows.start)..row(rows.end), pixels, pixel)
+                    part_of_cut("input_grad_staged", at(rows.start)..at(rows.end), staged, pixel)
                 } else {
                     0..0
                 };
@@ -274,7 +285,7 @@ impl Plan {
             }
             Work::Channels { image, .. } => ShareWorkspace { scratch, write: 0..0, read: input_of(image) },
             Work::Unstage { .. } => ShareWorkspace {
-                read: part("input_grad_staged", 0..self.cut.saturating_mul(pixels), pixel),
+                read: part("input_grad_staged", 0..self.cut.saturating_mul(staged), pixel),
                 ..Default::default()
             },
         }

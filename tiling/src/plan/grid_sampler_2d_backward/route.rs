@@ -38,7 +38,7 @@ pub enum Route {
     Blocks,
     /// Channels last, some channels of an image to shares, whole images before; at most one block of channels.
     Channels,
-    /// Channels last, bands of rows to shares, whole images before; at most one block of channels.
+    /// Channels last, bands of rows to shares, whole images before.
     Bands,
 }
 

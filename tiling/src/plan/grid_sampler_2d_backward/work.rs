@@ -53,10 +53,10 @@ pub enum Work {
         /// The points, `(n * Ho + h) * Wo + w`.
         points: Range<usize>,
     },
-    /// Stages pixels of `input`.
+    /// Stages pixels of `input`, a block of channels after the other.
     Stage {
-        /// The pixels, `(n * Hi + h) * Wi + w`.
-        pixels: Range<usize>,
+        /// The positions, `((n * blocks + block) * Hi + h) * Wi + w`.
+        positions: Range<usize>,
     },
     /// Stages values of `input`, planes as they are.
     Pack {
@@ -156,7 +156,7 @@ impl Plan {
             }
             (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
             (Route::Bands | Route::Channels, "stage") => {
-                Work::Stage { pixels: self.of_cut(self.pixels(), shares, share) }
+                Work::Stage { positions: self.of_cut(self.staged_positions(), shares, share) }
             }
             (Route::PointLanes | Route::Channels, _) => self.part_of_image(share),
             (Route::PointBands, "stage") => {

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::product::{Fact, Grade, Unknown};
+use super::report::Timing;
+use crate::product::{Fact, Grade, Soc, Unknown};
 
 /// A number that a result rests on.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -14,6 +15,33 @@ pub struct Evidence {
     pub grade: Grade,
     /// Where it comes from.
     pub source: String,
+}
+
+impl Evidence {
+    /// What a plan for a SoC, and so its program, rests on: how many cores there are, how much of the UB it may use, and how many flags.
+    fn of_plans(soc: &Soc) -> Vec<Self> {
+        let mut asker = Asker::default();
+        // What a plan needed is known.
+        asker.ask(&soc.cores.vector_units).ok();
+        asker.ask(&soc.ub.bytes).ok();
+        asker.ask(&soc.ub.plan_bytes).ok();
+        asker.ask(&soc.sync.event_ids).ok();
+        asker.evidence
+    }
+}
+
+impl Timing {
+    /// Adds what a plan rests on, where the program was made of one.
+    #[must_use]
+    pub fn of_a_plan(mut self, soc: &Soc) -> Self {
+        for evidence in Evidence::of_plans(soc) {
+            if self.evidence.iter().all(|known| known.key != evidence.key) {
+                self.grade = self.grade.max(evidence.grade);
+                self.evidence.push(evidence);
+            }
+        }
+        self
+    }
 }
 
 /// Remembers the evidence of all that was asked for.

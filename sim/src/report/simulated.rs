@@ -97,6 +97,8 @@ const REPEATED: u64 = 20_000_000;
 impl Simulated {
     /// The name of its JSON.
     pub const SCHEMA: &'static str = "ubtile.sim.v1";
+    /// The scheme of a program that somebody wrote.
+    const OWN: &'static str = "program";
     /// The route of what the cores do not compute.
     pub const ON_CPU: &'static str = "aicpu, not modelled";
 
@@ -108,7 +110,7 @@ impl Simulated {
             soc: soc.name().into(),
             product: None,
             model_hash: soc.model_hash(),
-            scheme: Some("program"),
+            scheme: Some(Self::OWN),
             tiling_key: None,
             route: Some(Route::AiCore.name()),
             vendor_route: None,
@@ -142,7 +144,7 @@ impl Simulated {
                 self.task_us_over_seeds = Some(series(program, soc, options)?.spread(|timing| timing.task_us));
             }
         }
-        self.timing = Some(timing);
+        self.timing = Some(if self.scheme == Some(Self::OWN) { timing } else { timing.of_a_plan(soc) });
         Ok(self)
     }
 }

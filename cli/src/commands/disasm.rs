@@ -2,6 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use ubtile_sim::product::Soc;
+use ubtile_sim::program::Program;
 use ubtile_sim::text;
 
 use crate::args::{Attributes, DisasmArgs, LoweredArgs};
@@ -15,6 +17,8 @@ use crate::settings::warn_of_costs;
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Disasm {
     soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
     cores: u32,
     local_bytes: u32,
     text: String,
@@ -24,19 +28,26 @@ pub(super) struct Disasm {
 pub(crate) fn run(args: &DisasmArgs, format: Format) -> Result<(), Error> {
     let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
     warn_of_costs(&args.program.set, &text);
-    let soc = soc.name().into();
-    let (cores, local_bytes) = (program.source().cores, program.local_bytes());
-    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+    output::print(format, &Disasm::new(&program, &soc))
 }
 
 /// Plans, lowers, prints.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
     warn_of_costs(&args.place.set, "");
     let lowered = Lowered::new(attributes, args)?;
-    let (program, soc) = (lowered.program()?, &lowered.soc);
-    let (cores, local_bytes) = (program.source().cores, program.local_bytes());
-    let soc = soc.name().into();
-    output::print(format, &Disasm { soc, cores, local_bytes, text: text::print(program.source()) })
+    output::print(format, &Disasm::new(lowered.program()?, &lowered.soc))
+}
+
+impl Disasm {
+    fn new(program: &Program, soc: &Soc) -> Self {
+        Self {
+            soc: soc.name().into(),
+            model_hash: soc.model_hash(),
+            cores: program.source().cores,
+            local_bytes: program.local_bytes(),
+            text: text::print(program.source()),
+        }
+    }
 }
 
 impl Report for Disasm {

@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::exec::Global;
+use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
 use ubtile_sim::sanitize::{Finding, sanitize};
 
@@ -22,6 +23,8 @@ use crate::settings::warn_of_costs;
 pub(super) struct Sanitize {
     program: String,
     soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
     cores: u32,
     /// Whether it ran on tensors of a file.
     with_data: bool,
@@ -35,16 +38,14 @@ pub(crate) fn run(args: &SanitizeArgs, format: Format) -> Result<(), Error> {
     let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
     warn_of_costs(&args.program.set, &text);
     let name = args.program.path().display().to_string();
-    look((name, &program, soc.name().into()), args.input.as_deref(), format, |input, global| {
-        program::fill(input, &program, global)
-    })
+    look((name, &program, &soc), args.input.as_deref(), format, |input, global| program::fill(input, &program, global))
 }
 
 /// Plans and lowers an operator, and looks at its program.
 pub(crate) fn run_operator(attributes: &Attributes, args: &LoweredArgs, format: Format) -> Result<(), Error> {
     warn_of_costs(&args.place.set, "");
     let lowered = Lowered::new(attributes, args)?;
-    let program = (attributes.operator().name().into(), lowered.program()?, lowered.soc.name().into());
+    let program = (attributes.operator().name().into(), lowered.program()?, &lowered.soc);
     look(program, args.inputs.input.as_deref(), format, |input, global| lowered.fill(input, global))
 }
 
@@ -53,7 +54,7 @@ const MOST_BYTES: u128 = 1 << 38;
 
 /// Runs a program, with the tensors of a file or without, and prints what is wrong; an error where something is.
 fn look(
-    (name, program, soc): (String, &Program, String),
+    (name, program, soc): (String, &Program, &Soc),
     input: Option<&Path>,
     format: Format,
     fill: impl FnOnce(&Path, &mut Global) -> Result<(), Error>,
@@ -77,8 +78,16 @@ fn look(
     };
     let warnings = findings.iter().filter(|finding| finding.kind.is_warning()).count();
     let errors = findings.len() - warnings;
-    let cores = program.source().cores;
-    let report = Sanitize { program: name, soc, cores, with_data, errors, warnings, findings };
+    let report = Sanitize {
+        program: name,
+        soc: soc.name().into(),
+        model_hash: soc.model_hash(),
+        cores: program.source().cores,
+        with_data,
+        errors,
+        warnings,
+        findings,
+    };
     output::print(format, &report)?;
     if errors == 0 { Ok(()) } else { Err(Error::Check(report.headline())) }
 }

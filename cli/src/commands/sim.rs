@@ -31,6 +31,8 @@ use crate::tensors::{Output, Stored};
 pub(super) struct Values {
     program: String,
     soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
     /// Whose program it is.
     scheme: &'static str,
     /// Of the vendor's scheme: which of its kernels it is.
@@ -52,8 +54,8 @@ pub(crate) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let Loaded { program, text, soc, .. } = Loaded::new(&args.program)?;
     warn_of_costs(&args.program.set, &text);
     program::fits(&program, path)?;
-    let (name, soc) = (path.display().to_string(), soc.name().to_owned());
-    let mut job = Job { name, soc, program: &program, results: Vec::new(), lowered: None };
+    let name = path.display().to_string();
+    let mut job = Job { name, soc: &soc, program: &program, results: Vec::new(), lowered: None };
     for (_, name, desc) in program::results(&program)? {
         job.results.push((name.to_owned(), desc));
     }
@@ -74,7 +76,7 @@ pub(crate) fn run_operator(attributes: &Attributes, args: &SimOperatorArgs, form
     let lowered = Lowered::new(attributes, &args.lowered)?;
     let (operator, program) = (attributes.operator().name(), lowered.program()?);
     let results = lowered.described.outputs.iter().map(|(tensor, desc)| (tensor.name().to_owned(), *desc)).collect();
-    let job = Job { name: operator.into(), soc: lowered.soc.name().into(), program, results, lowered: Some(&lowered) };
+    let job = Job { name: operator.into(), soc: &lowered.soc, program, results, lowered: Some(&lowered) };
     job.compute(output, format, |global| lowered.fill(input, global))
 }
 
@@ -96,7 +98,7 @@ pub(crate) fn save_operator(attributes: &Attributes, args: &SimOperatorArgs, fai
 /// A program to run on tensors.
 struct Job<'a> {
     name: String,
-    soc: String,
+    soc: &'a Soc,
     program: &'a Program,
     /// What it writes, in the shapes of the file.
     results: Vec<(String, TensorDesc)>,
@@ -135,7 +137,8 @@ impl Job<'_> {
         let made = lowered.and_then(|lowered| lowered.made.as_ref().ok());
         let report = Values {
             program: name,
-            soc,
+            soc: soc.name().into(),
+            model_hash: soc.model_hash(),
             scheme: made.map_or("program", Made::scheme),
             tiling_key: made.and_then(|made| made.tiling_key),
             cores: program.source().cores,

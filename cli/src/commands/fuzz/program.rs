@@ -31,6 +31,8 @@ pub(in crate::commands) struct FuzzProgram {
     /// The program whose results it must have.
     against: Option<String>,
     soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
     seed: u64,
     /// Values that it ran on.
     cases: u64,
@@ -79,6 +81,7 @@ pub(super) fn run(file: &Path, args: &FuzzArgs, format: Format) -> Result<(), Er
         program: file.display().to_string(),
         against: args.against.as_ref().map(|path| path.display().to_string()),
         soc: product.name().into(),
+        model_hash: product.model_hash(),
         seed: args.seed,
         cases,
         orders,
@@ -145,7 +148,7 @@ impl Report for FuzzProgram {
     const SCHEMA: &'static str = "ubtile.fuzz.program.v1";
 
     fn text(&self) -> String {
-        let Self { program, against, soc, seed, cases, orders, seconds, failure, repro } = self;
+        let Self { program, against, soc, seed, cases, orders, seconds, failure, repro, .. } = self;
         let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
         let verdict = verdict(failure.as_ref(), repro.as_deref());
         let [cases, orders] = [(*cases, "case"), (*orders, "order")].map(|(number, what)| count(number, what));

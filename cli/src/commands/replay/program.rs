@@ -20,6 +20,8 @@ pub(in crate::commands) struct ReplayProgram {
     program: String,
     against: Option<String>,
     soc: String,
+    /// Of the product's numbers.
+    model_hash: String,
     /// The steps that wait, with their instructions.
     delays: Vec<String>,
     /// What was wrong when the file was written.
@@ -54,6 +56,7 @@ pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result
         program: tested.file.display().to_string(),
         against: repro.against.as_ref().map(|against| against.file.display().to_string()),
         soc: product.name().into(),
+        model_hash: product.model_hash(),
         delays: words.collect(),
         was: repro.failure,
         now,
@@ -85,7 +88,7 @@ impl Report for ReplayProgram {
     const SCHEMA: &'static str = "ubtile.replay.program.v1";
 
     fn text(&self) -> String {
-        let Self { program, against, soc, delays, was, now } = self;
+        let Self { program, against, soc, delays, was, now, .. } = self;
         let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
         let delays: String = delays.iter().map(|delay| format!("waits: {delay}\n")).collect();
         let now = now_line(was, now.as_ref());

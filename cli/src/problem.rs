@@ -160,7 +160,8 @@ pub(crate) fn problem(attributes: &Attributes, inputs: &Known, contract: &Contra
 }
 
 fn refused(error: ContractError) -> Error {
-    with_status(&error, error.status())
+    let status = error.status();
+    with_status(error, status)
 }
 
 fn with_status(message: impl Display, status: Status) -> Error {

@@ -29,6 +29,24 @@ fn tensor(dtype: Dtype, shape: &[usize], value: impl Fn(usize) -> f32) -> Data {
 }
 
 #[test]
+fn every_document_has_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    example(folder, "add.tile");
+    let hash = |line: &str| json(folder, line)["model_hash"].as_str().unwrap().to_owned();
+    for set in ["", " --set dma.store_latency_ns=77"] {
+        let timed = hash(&format!("sim --program add.tile{set}"));
+        for command in ["sanitize", "disasm"] {
+            assert_eq!(hash(&format!("{command} --program add.tile{set}")), timed, "{command}{set}");
+        }
+    }
+    let [usual, other] =
+        ["Ascend910B1", "Ascend310P3"].map(|soc| hash(&format!("fuzz --program add.tile --cases 1 --soc {soc}")));
+    assert_eq!(usual, hash("sim --program add.tile --soc Ascend910B1"));
+    assert_ne!(usual, other);
+}
+
+#[test]
 fn runs_on_tensors() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -383,12 +383,12 @@ fn a_series_says_how_long_it_takes() {
 fn numbers_of_plan_and_product_vary() {
     let folder = tempdir().unwrap();
     let pad = "replication-pad2d-backward --shape grad_output=2,24,30,30 --padding 1,1,1,1 --scheme native";
-    let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=48..240:48"));
+    let points = several(folder.path(), &format!("sim {pad} --cores 1 --vary tile_rows=48..288:48"));
     let values: Vec<_> = points.iter().map(|point| point["vary"][1].as_u64().unwrap()).collect();
-    assert_eq!(values, [48, 96, 144, 192, 240]);
+    assert_eq!(values, [48, 96, 144, 192, 240, 288]);
     let us: Vec<_> = points.iter().filter_map(|point| point["task_us"].as_f64()).collect();
-    assert!(us.len() == 4 && us[0] > us[3], "larger pieces take fewer copies, and 240 rows do not fit: {us:?}");
-    assert!(points[4]["reason"].as_str().is_some_and(|why| why.contains("192 fits")));
+    assert!(us.len() == 5 && us[0] > us[4], "larger pieces take fewer copies, and 288 rows do not fit: {us:?}");
+    assert!(points[5]["reason"].as_str().is_some_and(|why| why.contains("256 fits")));
     // A clock twice as fast, and half the cores.
     let of = |rest: &str| json(folder.path(), &format!("sim {pad} {rest}"));
     let (base, fast) = (of("--cores 1"), of("--cores 1 --set clock=3700"));

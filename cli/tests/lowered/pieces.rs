@@ -3,7 +3,7 @@
 use ubtile_sim::lower::{LowerError, Lowered, native, native_in};
 use ubtile_sim::product::Soc;
 use ubtile_testkit::problems::{GridSampler, Im2col, MaxUnpool, ReplicationPad};
-use ubtile_tiling::{Bound, PlanOptions, Problem, TilingPlan, plan};
+use ubtile_tiling::{Bound, Dtype, PlanOptions, Problem, TilingPlan, plan};
 
 /// Problems whose planes a UB holds, and whose it does not.
 fn problems() -> Vec<Problem> {
@@ -33,14 +33,19 @@ fn problems() -> Vec<Problem> {
         |h: usize, w: usize| ReplicationPad { n: 2, c: 2, h, w, padding: [1, 2, 3, 1], ..ReplicationPad::default() };
     // Batches of rows, of which less than one is none.
     let small = ReplicationPad { n: 3, c: 17, h: 4, w: 5, padding: [0, 1, 6, 0], ..ReplicationPad::default() };
+    // So many rows that there is one size alone.
+    let halves = ReplicationPad { dtype: Dtype::F16, c: 40, h: 15, w: 15, ..small };
     sampler
         .map(|of| Problem::GridSampler2dBackward(of.problem()))
         .into_iter()
         .chain(
             [unpool(20, 21, 40, 42), unpool(150, 150, 300, 300)].map(|of| Problem::MaxUnpool2dBackward(of.problem())),
         )
-        .chain([fold(20, 21, 1), fold(300, 400, 1), fold(151, 400, 2)].map(|of| Problem::Im2colBackward(of.problem())))
-        .chain([pad(20, 21), pad(400, 300), small].map(|of| Problem::ReplicationPad2dBackward(of.problem())))
+        .chain(
+            [fold(20, 21, 1), fold(300, 400, 1), fold(151, 400, 2), fold(900, 5, 1), fold(500, 900, 16)]
+                .map(|of| Problem::Im2colBackward(of.problem())),
+        )
+        .chain([pad(20, 21), pad(400, 300), small, halves].map(|of| Problem::ReplicationPad2dBackward(of.problem())))
         .collect()
 }
 

@@ -75,7 +75,8 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
         all,
         phases: stride[1].min(problem.w),
         rows: problem.h.min(room.most.rows),
-        columns: all.min((room.most.columns / stride[1]).max(1)),
+        // All of them where the last steps are cut short.
+        columns: if room.most.columns >= problem.w { all } else { (room.most.columns / stride[1]).max(1) },
         slots: 2,
     };
     let [most_rows, most_columns] = layout.fit(room.local_bytes)?;

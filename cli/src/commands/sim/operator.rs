@@ -162,7 +162,8 @@ impl Job<'_> {
         let (options, mut report) = self.outline(&lowered);
         if let Ok(Made { program, .. }) = &lowered.made {
             let timing = simulate(program, &lowered.soc, &options);
-            report.timing = Some(timing.map_err(|e| self.failed(program, &e))?);
+            let timing = timing.map_err(|e| self.failed(program, &e))?;
+            report.timing = Some(timing.of_a_plan(&lowered.soc));
         }
         Ok((lowered, report))
     }

@@ -1,7 +1,5 @@
 //! What the shapes of a row say of the grid sampler: the order of the dimensions, and which gradients it writes.
 
-use crate::output::sizes;
-
 /// The output mask of what is written, where a row says that: `input_grad` has the shape of the image, `grid_grad` that of the grid.
 pub(super) fn output_mask(
     outputs: &[Vec<usize>],
@@ -16,6 +14,7 @@ pub(super) fn output_mask(
         [one] if one == grid => Ok(Some("false,true")),
         [first, second] if first == image && second == grid => Ok(Some("true,true")),
         _ => {
+            let sizes = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
             let written: Vec<_> = written.into_iter().map(sizes).collect();
             let (written, image, grid) = (written.join(" and "), sizes(image), sizes(grid));
             Err(format!("the outputs are {written}: {image} as the image, {grid} as the grid, or both are required"))

@@ -291,8 +291,11 @@ impl Session {
             Kind::Tensor => (aclDestroyTensor, 0, code::PARAM_INVALID),
             Kind::Ints => (aclDestroyIntArray, 0, code::PARAM_INVALID),
             Kind::Bools => (aclDestroyBoolArray, 0, code::PARAM_INVALID),
-            Kind::Stream if self.events.is_stuck(handle) => (aclrtDestroyStreamForce, 0, 0),
-            Kind::Stream => (aclrtDestroyStream, code::INVALID_PARAM, code::RT_INVALID_HANDLE),
+            Kind::Stream => {
+                let stuck = self.events.is_stuck(handle);
+                let destroy = if stuck { aclrtDestroyStreamForce } else { aclrtDestroyStream };
+                (destroy, code::INVALID_PARAM, code::RT_INVALID_HANDLE)
+            }
             Kind::Event => (aclrtDestroyEvent, code::INVALID_PARAM, code::RT_INVALID_HANDLE),
             Kind::Executor => (aclDestroyAclOpExecutor, code::PARAM_NULLPTR, code::PARAM_INVALID),
         };

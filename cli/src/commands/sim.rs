@@ -14,7 +14,7 @@ use serde::Serialize;
 use ubtile_sim::exec::{Global, Run};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::Failure;
+use ubtile_sim::report::{Failure, Simulated};
 use ubtile_tiling::TensorDesc;
 
 use crate::args::{Attributes, SaveArgs, SimArgs, SimOperatorArgs};
@@ -139,7 +139,7 @@ impl Job<'_> {
             program: name,
             soc: soc.name().into(),
             model_hash: soc.model_hash(),
-            scheme: made.map_or("program", Made::scheme),
+            scheme: made.map_or(Simulated::OWN, Made::scheme),
             tiling_key: made.and_then(|made| made.tiling_key),
             cores: program.source().cores,
             local_bytes: program.local_bytes(),

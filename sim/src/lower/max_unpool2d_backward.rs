@@ -11,7 +11,7 @@ use ubtile_tiling::max_unpool2d_backward::Plan;
 use ubtile_tiling::{Choice, Problem, Tensor};
 
 use super::builder::{Builder, int};
-use super::pieces::{Limits, choice};
+use super::pieces::{Limits, choice, whole_steps};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
@@ -113,7 +113,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
     // Where copies take whole blocks alone, runs that the UB cuts short end with one.
     let step = if room.scratch.is_some() { BLOCK_BYTES / path.stored.min(size_of(index) as usize) } else { 1 };
     if step < sizes.elements && sizes.elements < most {
-        sizes.elements -= sizes.elements % step;
+        sizes.elements = whole_steps(sizes.elements, step);
     }
 
     let mut b = Builder::new(plan.block_dim(), room);

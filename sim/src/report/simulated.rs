@@ -98,7 +98,7 @@ impl Simulated {
     /// The name of its JSON.
     pub const SCHEMA: &'static str = "ubtile.sim.v1";
     /// The scheme of a program that somebody wrote.
-    const OWN: &'static str = "program";
+    pub const OWN: &'static str = "program";
     /// The route of what the cores do not compute.
     pub const ON_CPU: &'static str = "aicpu, not modelled";
 

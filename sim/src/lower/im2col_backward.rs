@@ -3,10 +3,11 @@
 //! Sums of a box of one plane lie in the UB in f32. Each tap, in the order of the kernel, brings the windows that reach the box; they are
 //! loaded with so many zeros in front that they lie as their sums do, so that whole blocks can be added: a sum that began at +0.0 does
 //! not change when +0.0 is added. With a stride between columns, sums of columns with the same remainder lie side by side, and a gather
-//! puts them in order at the end. So it does with rows of less than a block, which are stored as one piece: each by itself would take as
-//! long as a whole one.
+//! puts them in order at the end, or transpositions where there is none. So it does with rows of less than a block, which are stored as
+//! one piece: each by itself would take as long as a whole one.
 
 mod layout;
+mod order;
 
 use std::num::NonZeroUsize;
 
@@ -17,14 +18,15 @@ use super::builder::{Builder, int};
 use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
-use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, PER_BLOCK, Run, cast, cast_op, fill, scalar, stride};
+use super::shape::{BLOCK_BYTES, Compute, LANES, MOST_STRIDE, PER_BLOCK, Run, cast, cast_op, fill, stride};
 use super::{LowerError, shares, tensor};
 use crate::product::Element;
 use crate::program::{
-    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, ScalarOp, Source, TensorId, Vector, VectorOp,
+    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, Source, TensorId, Vector, VectorOp,
 };
 
 use layout::Layout;
+use order::Order;
 
 /// The program's parts.
 struct Lowering {
@@ -44,8 +46,8 @@ enum Sums {
     Apart {
         sums: BufferId,
         stored: Ring,
-        /// Offsets of what is gathered at once in order, and that in f32 where another type is stored.
-        order: Option<(BufferId, Option<BufferId>)>,
+        /// What puts them in order.
+        order: Option<Order>,
     },
 }
 
@@ -68,7 +70,11 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
         padding: problem.padding,
         stride,
         apart: false,
-        packed: room.scratch.is_none() && problem.h > 1 && problem.w * problem.out_dtype.size() < BLOCK_BYTES,
+        packed: room.scratch.is_none()
+            && room.gathers
+            && problem.h > 1
+            && problem.w * problem.out_dtype.size() < BLOCK_BYTES,
+        turned: !room.gathers,
         windows: problem.columns,
         height: problem.h,
         width: problem.w,
@@ -114,12 +120,7 @@ impl Lowering {
         } else {
             let sums = b.buffer("sums", layout.sums_bytes(), 1, Some("tile_rows"));
             let stored = Ring::new(b, ("box", layout.box_bytes(), 2), Some("tile_rows"), &out);
-            let order = layout.is_gathered().then(|| {
-                let order = b.buffer("order", layout.order_bytes(), 1, Some("tile_columns"));
-                let gathered = layout.output.is_short();
-                let gathered = gathered.then(|| b.buffer("row", layout.gathered_bytes(), 1, Some("tile_columns")));
-                (order, gathered)
-            });
+            let order = Order::new(b, &layout);
             Sums::Apart { sums, stored, order }
         };
         let lowering = Self { layout, source, target, loaded, wide, sums };
@@ -128,8 +129,8 @@ impl Lowering {
             Sums::Stored(stored) => stored.begin(b),
             Sums::Apart { stored, order, .. } => {
                 stored.begin(b);
-                if let Some((order, _)) = order {
-                    lowering.order(b, *order);
+                if let Some(order) = order {
+                    order.begin(b, &layout);
                 }
             }
         }
@@ -140,43 +141,6 @@ impl Lowering {
         self.loaded.end(b);
         match &self.sums {
             Sums::Stored(stored) | Sums::Apart { stored, .. } => stored.end(b),
-        }
-    }
-
-    /// Offsets of the sums in the order of the output, of a row or of all rows of a box: some one by one, then twice as many each time.
-    fn order(&self, b: &mut Builder, order: BufferId) {
-        let layout = &self.layout;
-        let (phases, pitch) = (layout.phases, layout.lanes() * 4);
-        let write = |b: &mut Builder, entry: Expr, offset: Expr| {
-            b.write(order.at(entry * 4), Element::U32, offset);
-        };
-        let first = int(PER_BLOCK);
-        // How many entries there are from one to another whose sum is so many bytes further.
-        let (each, step) = if layout.packed {
-            let row = phases * pitch;
-            b.repeat("row", (0, first, 1), None, |b, r| {
-                for x in 0..layout.width {
-                    let offset = r.clone() * int(row) + int(x % phases * pitch + x / phases * 4);
-                    write(b, r.clone() * int(layout.width) + int(x), offset);
-                }
-            });
-            (layout.width, row)
-        } else {
-            b.repeat("q", (0, first, 1), None, |b, q| {
-                b.repeat("phase", (0, int(phases), 1), None, |b, phase| {
-                    write(b, q.clone() * int(phases) + phase.clone(), phase * int(pitch) + q.clone() * 4);
-                });
-            });
-            (phases, 4)
-        };
-        let flag = b.flag_id(Pipe::S, Pipe::V);
-        b.after(Pipe::S, Pipe::V, flag);
-        let (mut done, all) = (PER_BLOCK * each, layout.gathered_rows() * layout.out_columns());
-        while done < all {
-            let more = done.min(all - done);
-            let operands = [order.at(int(4 * done)), order.at(0)];
-            scalar(b, ScalarOp::Adds, Element::I32, operands, int(done / each * step), int(more));
-            done += more;
         }
     }
 
@@ -194,7 +158,8 @@ impl Lowering {
     fn tile(&self, b: &mut Builder, plane: &Expr, rows: [&Expr; 2], columns: [&Expr; 2]) {
         let layout = &self.layout;
         let row = int(layout.phases * layout.lanes());
-        let lanes = if layout.apart { int(layout.sum_rows()).into() } else { rows[1].clone() } * row;
+        let all = layout.apart || layout.is_turned();
+        let lanes = if all { int(layout.sum_rows()).into() } else { rows[1].clone() } * row;
         if let Sums::Stored(stored) = &self.sums {
             stored.enter(b);
         }
@@ -206,8 +171,9 @@ impl Lowering {
             Sums::Apart { sums, stored, order } => {
                 stored.enter(b);
                 match order {
-                    Some((order, gathered)) => {
-                        self.put_in_order(b, rows[1], columns, (*sums, *order, *gathered), stored)
+                    Some(order) => {
+                        let count = self.out_columns(b, columns);
+                        order.put(b, layout, (rows[1], &count), (*sums, stored));
                     }
                     None => cast(b, (stored.at(0), layout.output.element), (sums.at(0), Element::F32), lanes),
                 }
@@ -328,43 +294,6 @@ impl Lowering {
         let add = Vector::new(VectorOp::Binary(BinaryOp::Add, Element::F32), [sums.clone(), sums, from]);
         let add = add.strides(0, 1, row_stride).strides(1, 1, row_stride).strides(2, 1, wide_stride);
         b.vector(add.masked(rows.clone(), mask()));
-    }
-
-    /// Rows of sums with their columns in order, in the type that is stored.
-    fn put_in_order(
-        &self,
-        b: &mut Builder,
-        rows: &Expr,
-        columns: [&Expr; 2],
-        (sums, order, gathered): (BufferId, BufferId, Option<BufferId>),
-        stored: &Ring,
-    ) {
-        let layout = &self.layout;
-        let count = if layout.packed { rows.clone() * int(layout.width) } else { self.out_columns(b, columns) };
-        let take = |b: &mut Builder, row: Expr, sums_row: Expr| {
-            let to = stored.at(row * int(layout.out_pitch()));
-            let gather = gathered.map_or_else(|| to.clone(), |gathered| gathered.at(0));
-            let from = sums.at(sums_row * int(layout.phases * layout.lanes() * 4));
-            let operands = [gather.clone(), from, order.at(0)];
-            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
-            if gathered.is_some() {
-                cast(b, (to, layout.output.element), (gather, Element::F32), count.clone());
-            }
-        };
-        let (kinds, sh) = (layout.kinds(), layout.stride[0]);
-        if layout.packed {
-            take(b, 0.into(), 0.into());
-        } else if layout.apart {
-            b.repeat("kind", (0, int(kinds), 1), None, |b, kind| {
-                let of_kind = b.div("rows_of_kind", rows.clone() + (int(sh) - 1) - kind.clone(), sh);
-                b.repeat("k", (0, of_kind, 1), None, |b, k| {
-                    let sums_row = kind.clone() * int(layout.window_rows()) + k.clone();
-                    take(b, k * int(sh) + kind, sums_row);
-                });
-            });
-        } else {
-            b.repeat("k", (0, rows.clone(), 1), None, |b, k| take(b, k.clone(), k));
-        }
     }
 
     fn out_columns(&self, b: &mut Builder, [column, columns]: [&Expr; 2]) -> Expr {

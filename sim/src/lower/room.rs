@@ -5,8 +5,8 @@ use ubtile_tiling::TargetSpec;
 use super::LowerError;
 use super::pieces::Most;
 use super::substitute::Scratch;
-use crate::product::Soc;
-use crate::program::Pipe;
+use crate::product::{Element, Soc};
+use crate::program::{Pipe, VectorOp, lacks_vector};
 
 /// Flags that the framework leaves where there are eight.
 const FLAGS: u32 = 6;
@@ -22,6 +22,8 @@ pub(super) struct Room {
     flags: u8,
     /// What stands in for what a product lacks, where copies take whole blocks alone.
     pub(super) scratch: Option<Scratch>,
+    /// Whether an instruction gathers elements of 32 bits.
+    pub(super) gathers: bool,
     /// How large pieces may be.
     pub(super) most: Most,
 }
@@ -38,7 +40,9 @@ impl Room {
         let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {
             return Err(LowerError::LocalBytes { got: target.local_bytes, want: bytes });
         };
-        Ok(Self { local_bytes, flags: u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX), scratch, most: Most::ALL })
+        let flags = u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX);
+        let gathers = !lacks_vector(soc, VectorOp::Gather(Element::F32));
+        Ok(Self { local_bytes, flags, scratch, gathers, most: Most::ALL })
     }
 
     /// Bytes of local memory for a program that nothing has to stand in for.

@@ -2,6 +2,7 @@
 
 use crate::lower::LowerError;
 use crate::lower::shape::{Compute, MOST_STRIDE, PER_BLOCK, blocks, largest};
+use crate::lower::substitute::{ROWS, TURNED};
 
 /// Most rows of windows that an instruction works on.
 const MOST_ROWS: usize = 240;
@@ -24,6 +25,8 @@ pub(super) struct Layout {
     pub(super) apart: bool,
     /// Whether rows are stored as one piece.
     pub(super) packed: bool,
+    /// Whether transpositions put sums in order that are not, instead of a gather.
+    pub(super) turned: bool,
     /// Window positions.
     pub(super) windows: [usize; 2],
     /// Rows and columns of the plane, and columns of a phase.
@@ -60,7 +63,16 @@ impl Layout {
 
     /// Rows that sums have room for.
     pub(super) fn sum_rows(&self) -> usize {
-        if self.apart { self.kinds() * self.window_rows() } else { self.rows }
+        if self.apart {
+            (self.kinds() - 1) * self.window_rows() + self.at_once(self.window_rows())
+        } else {
+            self.at_once(self.rows)
+        }
+    }
+
+    /// Rows that are put in order where there are so many: transpositions take sixteen.
+    fn at_once(&self, rows: usize) -> usize {
+        if self.is_turned() { rows.next_multiple_of(ROWS) } else { rows }
     }
 
     /// Columns of a box of the output.
@@ -77,9 +89,14 @@ impl Layout {
         !self.output.is_short() && !self.is_gathered()
     }
 
-    /// Whether a gather puts sums in order.
+    /// Whether sums are not in order.
     pub(super) fn is_gathered(&self) -> bool {
         self.phases > 1 || self.packed
+    }
+
+    /// Whether transpositions put them in order: of so many lanes as they reach.
+    pub(super) fn is_turned(&self) -> bool {
+        self.turned && self.phases > 1 && self.phases * self.lanes() <= MOST_STRIDE * PER_BLOCK
     }
 
     /// Rows whose sums a gather takes at once.
@@ -104,7 +121,22 @@ impl Layout {
 
     /// Bytes of a box as it is stored.
     pub(super) fn box_bytes(&self) -> usize {
-        blocks(self.rows * self.out_pitch())
+        let rows = match (self.is_turned(), self.apart) {
+            (false, _) => self.rows,
+            (true, false) => self.at_once(self.rows),
+            // Those of a kind, and what lies between them.
+            (true, true) => self.at_once(self.window_rows()) * self.stride[0],
+        };
+        blocks(rows * self.out_pitch())
+    }
+
+    /// Bytes of sixteen rows of sums whose lanes are blocks, and of such rows in order in f32.
+    pub(super) fn turned_bytes(&self) -> usize {
+        self.phases * self.lanes() / PER_BLOCK * TURNED
+    }
+
+    pub(super) fn turned_rows_bytes(&self) -> usize {
+        if self.output.is_short() { ROWS * self.out_pitch() / self.output.size * 4 } else { 0 }
     }
 
     pub(super) fn sums_bytes(&self) -> usize {
@@ -120,7 +152,13 @@ impl Layout {
         let sums = if self.is_stored_as_summed() {
             2 * self.sums_bytes()
         } else {
-            let order = if self.is_gathered() { self.order_bytes() + self.gathered_bytes() } else { 0 };
+            let order = if self.is_turned() {
+                self.turned_bytes() + self.turned_rows_bytes()
+            } else if self.is_gathered() {
+                self.order_bytes() + self.gathered_bytes()
+            } else {
+                0
+            };
             self.sums_bytes() + 2 * self.box_bytes() + order
         };
         self.slots as usize * self.window_bytes() + wide + sums
@@ -133,6 +171,7 @@ impl Layout {
     /// The largest box that fits, and that instructions reach: as many rows and columns of a phase as they do are returned.
     pub(super) fn fit(&mut self, budget: usize) -> Result<[usize; 2], LowerError> {
         let least = self.input.per_block().max(self.output.per_block());
+        self.turned &= (Self { rows: 1, columns: 1, apart: true, ..*self }).bytes() <= budget;
         // A repeat for each row of windows: the next one is at most 255 blocks further.
         let reach = |step: usize| MOST_STRIDE * PER_BLOCK / (step * self.phases) / least * least;
         self.apart = self.phases > 1 && self.stride[0] > 1 && reach(self.stride[0]) < self.columns;

@@ -38,18 +38,23 @@ impl Substitute<'_> {
             if tensor % BLOCK_BYTES as u64 == 0 {
                 return self.rows_in(b, &load, shape, rows, shifted);
             }
-            // Of what is behind the last whole block of the tensor nothing comes in blocks: that is the last row's, as none is shorter.
-            let apart = (rows.clone() - 1) * pitch.as_constant().unwrap_or(0);
-            let beyond = b.max("beyond", 0, from.offset.clone() + apart + bytes.clone() - inside);
-            let beyond = b.min("beyond", 1, beyond);
+            // Of what is behind the last whole block of the tensor nothing comes in blocks: that is the last row's, or that of as many as
+            // are that short.
+            let each = pitch.as_constant().unwrap_or(0);
+            let apart = (rows.clone() - 1) * each;
+            let over = from.offset.clone() + apart + bytes.clone() - inside;
+            let short = each.clamp(1, BLOCK);
+            let beyond = b.div("beyond", over + (short - 1), usize::try_from(short).unwrap_or(1));
+            let beyond = b.max("beyond", 0, beyond);
+            let beyond = b.min("beyond", rows.clone(), beyond);
             let rows = rows.clone() - beyond.clone();
             self.rows_in(b, &load, shape, &rows, shifted);
-            b.when(beyond, Relation::Gt, 0, |b| {
+            b.when(beyond.clone(), Relation::Gt, 0, |b| {
                 let offset = from.offset.clone() + rows.clone() * pitch.as_constant().unwrap_or(0);
                 let last = Load {
                     to: load.to.further(rows * to_pitch.as_constant().unwrap_or(0)),
                     from: from.tensor.at(offset),
-                    burst: Burst::of(bytes.clone()),
+                    burst: Burst { blocks: beyond, ..load.burst.clone() },
                     ..load.clone()
                 };
                 self.load_slowly(b, &last, &to_pitch);

@@ -53,7 +53,7 @@ impl Shape {
         let pitch =
             if single { Some(to_pitch) } else { constant(&(load.burst.bytes.clone() + load.burst.from_gap.clone())) }?;
         let zero = load.pad.as_ref().is_none_or(|pad| pad.value == Scalar::from(0));
-        if !size.is_multiple_of(2) || !zero || pitch < 2 * BLOCK_BYTES || to_pitch == 0 {
+        if !size.is_multiple_of(2) || !zero || pitch == 0 || to_pitch == 0 {
             return None;
         }
         let (period, all) = (period(pitch), to_pitch / BLOCK_BYTES);
@@ -83,6 +83,7 @@ impl Shape {
                 .then_some((all, most, fetched, false))
         };
         let known = touched(load).filter(|_| period == 1).and_then(known);
+        let apart = || (pitch >= 2 * BLOCK_BYTES).then(apart)?;
         let (blocks, most, fetched, together) = known.or_else(|| together(all)).or_else(apart)?;
         let sixteens = (most / period / ROWS).min(bytes / ((blocks + 3) * TURNED));
         let (most, sixteens) =

@@ -48,6 +48,13 @@ pub enum RunError {
         /// How many such phases the plan has, before all others.
         copies: usize,
     },
+    /// A phase that copies no input, which `run_share` computes, was to be computed by `stage_share`.
+    NoCopy {
+        /// The phase.
+        phase: usize,
+        /// How many phases the plan has that copy an input, before all others.
+        copies: usize,
+    },
     /// An index outside the unpooled plane. The output has 0 there.
     Index {
         /// Lowest flat position in `indices`, counted over `[N, C, H, W]`, that holds a bad index.
@@ -79,6 +86,9 @@ impl fmt::Display for RunError {
             Self::NotBuilt { operator, feature } => write!(f, "{operator} was built without the feature {feature}"),
             Self::Copy { phase, copies } => {
                 write!(f, "phase {phase} is one of {copies} that copy an input: stage_share makes the copies")
+            }
+            Self::NoCopy { phase, copies } => {
+                write!(f, "phase {phase} is none of {copies} that copy an input: run_share computes it")
             }
             Self::Index { position, index, cells } => {
                 write!(f, "indices[{position}] is {index}: an index into this plane is at least 0 and below {cells}")

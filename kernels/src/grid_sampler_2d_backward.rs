@@ -194,7 +194,7 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the phases of the route.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -202,8 +202,7 @@ pub fn stage_share(
     mut inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
-    Feature::Copies.need(Operator::GridSampler2dBackward)?;
+    let staging = stage::copy_number(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
@@ -211,7 +210,8 @@ pub fn stage_share(
 /// has [them](Plan::stagings). All shares of a phase must be complete before the next phase begins.
 ///
 /// # Errors
-/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short, or memory that is not aligned.
+/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short, or memory that is not aligned; what this
+/// build left out ([`RunError::NotBuilt`]).
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -278,8 +278,9 @@ pub struct TileBoxes<'a> {
 /// by share; what must stay between them is said at [`TileBoxes`].
 ///
 /// # Errors
-/// A box of the wrong dtype or too short.
+/// A box of the wrong dtype or too short; what this build left out ([`RunError::NotBuilt`]).
 pub fn run_tile(plan: &Plan, level: Level, tile: &Tile, boxes: TileBoxes<'_>) -> Result<(), RunError> {
+    check_built(plan)?;
     match plan.problem().dtype {
         Dtype::F16 if F16 => OneTile::<f16>::new(plan, level, tile, boxes).map(OneTile::run),
         Dtype::Bf16 if BF16 => OneTile::<bf16>::new(plan, level, tile, boxes).map(OneTile::run),

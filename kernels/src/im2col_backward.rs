@@ -114,7 +114,7 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -122,8 +122,7 @@ pub fn stage_share(
     inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
-    Feature::Copies.need(Operator::Im2colBackward)?;
+    let staging = stage::copy_number(plan.stagings(), Operator::Im2colBackward, phase)?;
     stage::stage_share(&staging, share, inputs.grad_output, copy)
 }
 

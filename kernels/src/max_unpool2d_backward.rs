@@ -112,7 +112,7 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the last phase.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -120,8 +120,7 @@ pub fn stage_share(
     mut inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
-    Feature::Copies.need(Operator::MaxUnpool2dBackward)?;
+    let staging = stage::copy_number(plan.stagings(), Operator::MaxUnpool2dBackward, phase)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 

@@ -113,7 +113,7 @@ fn with_copies(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
 ///
 /// # Errors
-/// A buffer of the wrong dtype or too short.
+/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -121,8 +121,7 @@ pub fn stage_share(
     inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let Some(staging) = plan.stagings().nth(phase) else { return Ok(()) };
-    Feature::Copies.need(Operator::ReplicationPad2dBackward)?;
+    let staging = stage::copy_number(plan.stagings(), Operator::ReplicationPad2dBackward, phase)?;
     stage::stage_share(&staging, share, inputs.grad_output, copy)
 }
 

@@ -67,6 +67,24 @@ impl<'w> Regions<'w> {
     }
 }
 
+/// The copy that a phase makes.
+pub(crate) fn copy_number(
+    stagings: impl Iterator<Item = Staging>,
+    operator: Operator,
+    phase: usize,
+) -> Result<Staging, RunError> {
+    let (mut copies, mut found) = (0, None);
+    for staging in stagings {
+        if copies == phase {
+            found = Some(staging);
+        }
+        copies += 1;
+    }
+    let staging = found.ok_or(RunError::NoCopy { phase, copies })?;
+    Feature::Copies.need(operator)?;
+    Ok(staging)
+}
+
 /// A phase behind a plan's copies: its number among those of the plan on copies, and whether there are any.
 pub(crate) fn behind_copies(
     stagings: impl Iterator<Item = Staging>,

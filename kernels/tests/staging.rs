@@ -74,6 +74,8 @@ fn im2col() {
         assert_eq!(got.bytes(), want.bytes(), "{dtype} by shares");
         let of_copy = run_share(&copies, Level::detect(), 0, 0, inputs(), Outputs { out: values_mut(&mut got) });
         assert_eq!(of_copy, Err(RunError::Copy { phase: 0, copies: 1 }));
+        let no_copy = stage_share(&copies, 1, 0, inputs(), values_mut(&mut got));
+        assert_eq!(no_copy, Err(RunError::NoCopy { phase: 1, copies: 1 }));
 
         let short = workspace.len() - 1 - (ubtile_tiling::ALIGN - 1);
         let outputs = Outputs { out: values_mut(&mut got) };

@@ -9,7 +9,7 @@ use super::planes::Planes;
 use super::sources::Sources;
 use super::stored::Stored;
 use super::windows::Window;
-use super::{TileBoxes, check_built};
+use super::TileBoxes;
 use crate::RunError;
 use crate::level::Level;
 
@@ -31,7 +31,6 @@ const fn length([start, end]: [usize; 2]) -> usize {
 
 impl<'a, T: Stored<Acc: Stored>> OneTile<'a, T> {
     pub(crate) fn new(plan: &'a Plan, level: Level, tile: &Tile, boxes: TileBoxes<'a>) -> Result<Self, RunError> {
-        check_built(plan)?;
         let (p, channels, points) = (plan.problem(), length(tile.channels), length(tile.points));
         let band = length(tile.rows).saturating_mul(p.wi);
         let (planes, bands) = (channels.saturating_mul(plan.pixels()), channels.saturating_mul(band));

@@ -3,13 +3,13 @@
 use ubtile_tiling::Tensor;
 use ubtile_tiling::grid_sampler_2d_backward::{Plan, Tile};
 
+use super::TileBoxes;
 use super::direct::{Direct, PixelSums};
 use super::grid_grad::GridGrad;
 use super::planes::Planes;
 use super::sources::Sources;
 use super::stored::Stored;
 use super::windows::Window;
-use super::TileBoxes;
 use crate::RunError;
 use crate::level::Level;
 

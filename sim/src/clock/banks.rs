@@ -8,7 +8,7 @@ mod memo;
 mod repeat;
 
 use crate::product::{Rate, Soc, Unknown};
-use crate::program::{BLOCK, Layout, OperandAt, REPEAT, VectorStep};
+use crate::program::{Access, BLOCK, Layout, OperandAt, REPEAT, VectorStep};
 
 use super::evidence::Asker;
 use super::tick::{CYCLE, Tick, cycles};
@@ -76,8 +76,11 @@ impl Banks {
         let mut rows = [Row { first: 0, blocks: 0, block_stride: 0, repeat_stride: 0 }; 4];
         let parts = step.op.parts();
         let lanes = step.op.lanes();
+        let mut count = 0;
+        let mut updated = None;
         for (row, (part, operand)) in rows.iter_mut().zip(parts.iter().zip(&step.operands)) {
             let OperandAt { at, block_stride, repeat_stride } = *operand;
+            count += 1;
             if part.layout == Layout::Lanes {
                 *row = Row {
                     first: at.address / BLOCK,
@@ -85,7 +88,14 @@ impl Banks {
                     block_stride: block_stride.into(),
                     repeat_stride: repeat_stride.into(),
                 };
+                updated = updated.or((part.access == Access::Update).then_some(*row));
             }
+        }
+        // A target that is added to is read, too: none of these has three sources.
+        if let Some(target) = updated
+            && let Some(read) = rows.get_mut(count)
+        {
+            *read = target;
         }
         match self.pattern(&rows, step.repeats) {
             Some(pattern) => memo.get(pattern, || self.all(&rows, 0, step.repeats, least)),

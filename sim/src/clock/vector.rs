@@ -143,7 +143,11 @@ impl Vectors {
 
     fn copy(&self, node: NodeId, step: &MoveStep) -> Busy {
         let Cost { overhead, repeat } = self.cost(node);
-        let repeats = repeat * u64::from(step.blocks) * u64::from(step.bytes.div_ceil(REPEAT));
+        // Without gaps blocks are one.
+        let [blocks, bytes] = [step.blocks, step.bytes].map(u64::from);
+        let [blocks, bytes] =
+            if (step.from_gap, step.to_gap) == (0, 0) { [blocks.min(1), blocks * bytes] } else { [blocks, bytes] };
+        let repeats = repeat * blocks * bytes.div_ceil(u64::from(REPEAT));
         Busy { total: overhead + repeats, repeats, conflicts: 0 }
     }
 

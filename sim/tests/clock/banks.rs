@@ -43,6 +43,19 @@ fn the_same_address_is_read_once() {
 }
 
 #[test]
+fn a_target_that_is_added_to_is_read() {
+    let of = |code: &str| {
+        let text = format!("cores 1\nub a: 8192\nub b: 8192 at 65792\nub c: 8192 at 131072\n{code} repeat 32\n");
+        time(&text, &plain()).pipes.vector.busy_cycles
+    };
+    // `a` and `c` begin in the same group, `b` does not.
+    for code in ["add.f32 c[0], c[0], FROM[0]", "axpy.f32 c[0], FROM[0], 2.0", "dst_mul_add.f32 c[0], FROM[0], b[0]"] {
+        let [same, other] = ["a", "b"].map(|from| of(&code.replace("FROM", from)));
+        assert!((same - other - 32.0).abs() < 1e-9, "{code}: {same} {other}");
+    }
+}
+
+#[test]
 fn blocks_of_one_operand_collide() {
     // Strides of 16 blocks are the same group, of 17 are not: 8 cycles a repeat.
     let of = |stride: u32| {

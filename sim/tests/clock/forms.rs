@@ -160,7 +160,8 @@ fn vector_instructions() {
     assert_eq!(two(16, "abs.f32 b[4096], a[0] repeat 1"), 21);
     assert_eq!(two(4, "barrier v\nabs.f32 b[4096], b[0] repeat 1"), 21 + 25);
     // 11.6 cycles, and one for each 256 bytes or less of a block.
-    assert_eq!(of("move a[0], b[0] blocks 3 bytes 288"), 18);
+    assert_eq!(of("move a[0], b[0] blocks 3 bytes 288"), 16, "without gaps they are one of 864");
+    assert_eq!(of("move a[0], b[0] blocks 3 bytes 288 from_gap 32"), 18);
 }
 
 /// Lanes that go where data say take their time one by one, whatever the data are.

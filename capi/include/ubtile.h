@@ -60,7 +60,8 @@
 #define UBTILE_ERROR_RUNTIME 361001
 
 /**
- * The target's local memory does not hold the smallest tile, or sizes overflow.
+ * The target's local memory does not hold the smallest tile, or sizes of the plan overflow; those of a tensor are
+ * UBTILE_ERROR_PARAM_INVALID.
  */
 #define UBTILE_ERROR_TILING 561002
 
@@ -874,6 +875,8 @@ int32_t ubtile_grid_sampler_2d_backward_run(const struct ubtile_grid_sampler_2d_
  * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
  * workspace too, which stays from the first phase to the last; of the outputs only the share's own elements are written, so
  * other shares may run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+ * Others may be NULL with 0 bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole
+ * run.
  *
  * # Safety
  * As for `ubtile_grid_sampler_2d_backward_run`; no other call writes the same share.
@@ -1004,7 +1007,8 @@ int32_t ubtile_im2col_backward_run(const struct ubtile_im2col_backward_tiling *t
 /**
  * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
  * workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
- * the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+ * the same time. It looks at the buffers that the share uses, and of outputs at its own elements. Others may be NULL with 0
+ * bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole run.
  *
  * # Safety
  * As for `ubtile_im2col_backward_run`; no other call writes the same share.
@@ -1123,7 +1127,8 @@ int32_t ubtile_max_unpool2d_backward_run(const struct ubtile_max_unpool2d_backwa
  * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
  * workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
  * the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run. It looks at the buffers that the
- * share uses, and of outputs at its own elements.
+ * share uses, and of outputs at its own elements. Others may be NULL with 0 bytes; if they are not, they are checked alike,
+ * and the workspace must be as large as for a whole run.
  *
  * # Safety
  * As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -1243,7 +1248,8 @@ int32_t ubtile_replication_pad2d_backward_run(const struct ubtile_replication_pa
 /**
  * Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
  * workspace too, which stays between phases; of `grad_input` only the share's own elements are written, so other shares may
- * run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+ * run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements. Others may be NULL
+ * with 0 bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole run.
  *
  * # Safety
  * As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.

@@ -157,6 +157,8 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run(
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays from the first phase to the last; of the outputs only the share's own elements are written, so
 /// other shares may run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+/// Others may be NULL with 0 bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole
+/// run.
 ///
 /// # Safety
 /// As for `ubtile_grid_sampler_2d_backward_run`; no other call writes the same share.
@@ -173,6 +175,7 @@ pub unsafe extern "C" fn ubtile_grid_sampler_2d_backward_run_share(
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
         operator::has_share::<GridSamplerTiling>(plan, phase, share)?;
         let (dtype, mut all) = (plan.problem().dtype, Memory::of(plan, buffers)?);
+        operator::has_room::<GridSamplerTiling>(plan, all.workspace)?;
         if let Some(staging) = plan.stagings().nth(phase) {
             let copy = operator::copy_in(&staging, all.workspace);
             // SAFETY: the caller's promise; shares own disjoint elements.

@@ -179,7 +179,8 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run(
 
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
-/// the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+/// the same time. It looks at the buffers that the share uses, and of outputs at its own elements. Others may be NULL with 0
+/// bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole run.
 ///
 /// # Safety
 /// As for `ubtile_im2col_backward_run`; no other call writes the same share.
@@ -197,6 +198,7 @@ pub unsafe extern "C" fn ubtile_im2col_backward_run_share(
         operator::has_share::<Im2colTiling>(plan, phase, share)?;
         let (mut grad_output, out) = (buffers.grad_output.bytes()?, buffers.out.bytes()?);
         let workspace = buffers.workspace.bytes()?;
+        operator::has_room::<Im2colTiling>(plan, workspace)?;
         disjoint(&[out, workspace], &[grad_output])?;
         let dtype = plan.problem().dtype;
         for (number, staging) in plan.stagings().enumerate() {

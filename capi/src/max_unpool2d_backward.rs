@@ -149,7 +149,8 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run(
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays between phases; of `out` only the share's own elements are written, so other shares may run at
 /// the same time. An index outside of the plane is UBTILE_ERROR_RUNTIME, as for a whole run. It looks at the buffers that the
-/// share uses, and of outputs at its own elements.
+/// share uses, and of outputs at its own elements. Others may be NULL with 0 bytes; if they are not, they are checked alike,
+/// and the workspace must be as large as for a whole run.
 ///
 /// # Safety
 /// As for `ubtile_max_unpool2d_backward_run`; no other call writes the same share.
@@ -166,6 +167,7 @@ pub unsafe extern "C" fn ubtile_max_unpool2d_backward_run_share(
         let (plan, level, buffers) = unsafe { (held::get(tiling)?, chosen(level)?, read(buffers)?) };
         operator::has_share::<MaxUnpoolTiling>(plan, phase, share)?;
         let mut all = Memory::of(buffers)?;
+        operator::has_room::<MaxUnpoolTiling>(plan, all.workspace)?;
         if let Some(staging) = plan.stagings().nth(phase) {
             let (dtype, elements) = (staging.slot.dtype, operator::copy_share(&staging, share));
             // SAFETY: the caller's promise; shares own disjoint elements.

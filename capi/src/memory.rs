@@ -37,6 +37,11 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
+    /// How many there are.
+    pub(crate) const fn len(self) -> usize {
+        self.len
+    }
+
     /// A part of them, counted in bytes; what lies beyond is cut off.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         let (start, end) = (range.start.min(self.len), range.end.min(self.len));

@@ -131,6 +131,11 @@ pub(crate) fn has_share<T: Operator>(plan: &T::Value, phase: usize, share: usize
     if share < shares_of::<T>(plan, phase) { Ok(()) } else { Err(Status::ParamInvalid) }
 }
 
+/// Refuses a workspace that the whole run would: where its shares lie in it depends on its address.
+pub(crate) fn has_room<T: Operator>(plan: &T::Value, workspace: Bytes) -> Outcome {
+    if workspace.len() < T::workspace_bytes(plan) { Err(Status::ParamInvalid) } else { Ok(()) }
+}
+
 /// Where in a workspace the copy of an input lies that a plan asks for.
 pub(crate) fn copy_in(staging: &Staging, workspace: Bytes) -> Bytes {
     let start = staging.region.offset;

@@ -153,7 +153,8 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run(
 
 /// Computes one share of a phase; UBTILE_ERROR_PARAM_INVALID where there is none. Buffers are those of the whole run, the
 /// workspace too, which stays between phases; of `grad_input` only the share's own elements are written, so other shares may
-/// run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements.
+/// run at the same time. It looks at the buffers that the share uses, and of outputs at its own elements. Others may be NULL
+/// with 0 bytes; if they are not, they are checked alike, and the workspace must be as large as for a whole run.
 ///
 /// # Safety
 /// As for `ubtile_replication_pad2d_backward_run`; no other call writes the same share.
@@ -171,6 +172,7 @@ pub unsafe extern "C" fn ubtile_replication_pad2d_backward_run_share(
         operator::has_share::<ReplicationPadTiling>(plan, phase, share)?;
         let (mut grad_output, grad_input) = (buffers.grad_output.bytes()?, buffers.grad_input.bytes()?);
         let workspace = buffers.workspace.bytes()?;
+        operator::has_room::<ReplicationPadTiling>(plan, workspace)?;
         disjoint(&[grad_input, workspace], &[grad_output])?;
         let dtype = plan.problem().dtype;
         for (number, staging) in plan.stagings().enumerate() {

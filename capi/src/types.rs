@@ -15,7 +15,8 @@ pub const UBTILE_ERROR_PARAM_NULLPTR: i32 = 161_001;
 pub const UBTILE_ERROR_PARAM_INVALID: i32 = 161_002;
 /// An index outside of the unpooled plane.
 pub const UBTILE_ERROR_RUNTIME: i32 = 361_001;
-/// The target's local memory does not hold the smallest tile, or sizes overflow.
+/// The target's local memory does not hold the smallest tile, or sizes of the plan overflow; those of a tensor are
+/// UBTILE_ERROR_PARAM_INVALID.
 pub const UBTILE_ERROR_TILING: i32 = 561_002;
 
 /// IEEE 754 binary32. Dtypes have the numbers of aclDataType.

@@ -34,6 +34,22 @@ pub enum RunError {
         /// Bytes the plan needs.
         want: usize,
     },
+    /// A share's part of the workspace that begins at a wrong address.
+    Alignment {
+        /// Bytes from the last address before it that would do.
+        got: usize,
+        /// Bytes that its address must be a multiple of.
+        want: usize,
+    },
+    /// A share that the plan does not have.
+    NoShare {
+        /// The phase.
+        phase: usize,
+        /// The share.
+        share: usize,
+        /// How many shares the phase has; 0 where the plan has no such phase.
+        shares: usize,
+    },
     /// A problem or plan that needs a part of the kernels that this build left out.
     NotBuilt {
         /// The operator.
@@ -83,6 +99,12 @@ impl fmt::Display for RunError {
             Self::Dtype { tensor, got, want } => write!(f, "{tensor} holds {got}: the plan is for {want}"),
             Self::Length { tensor, got, want } => write!(f, "{tensor} holds {got} elements: the plan needs {want}"),
             Self::Workspace { got, want } => write!(f, "the workspace has {got} bytes: the plan needs {want}"),
+            Self::Alignment { got, want } => {
+                write!(f, "memory of a share begins {got} bytes behind a multiple of {want}: it must begin at one")
+            }
+            Self::NoShare { phase, share, shares } => {
+                write!(f, "share {share} of phase {phase}: the plan has {shares} shares of it")
+            }
             Self::NotBuilt { operator, feature } => write!(f, "{operator} was built without the feature {feature}"),
             Self::Copy { phase, copies } => {
                 write!(f, "phase {phase} is one of {copies} that copy an input: stage_share makes the copies")

@@ -194,7 +194,8 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the phases of the route.
 ///
 /// # Errors
-/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
+/// A phase that copies no input ([`RunError::NoCopy`]), or a share that it does not have ([`RunError::NoShare`]); a buffer of the wrong
+/// dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -203,6 +204,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let staging = stage::copy_number(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
+    stage::has_share(plan.phases(), phase, share)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
@@ -210,7 +212,7 @@ pub fn stage_share(
 /// has [them](Plan::stagings). All shares of a phase must be complete before the next phase begins.
 ///
 /// # Errors
-/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short, or memory that is not aligned; what this
+/// A share that the plan does not have ([`RunError::NoShare`]); a phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short, or memory that is not aligned; what this
 /// build left out ([`RunError::NotBuilt`]).
 pub fn run_share(
     plan: &Plan,
@@ -221,6 +223,7 @@ pub fn run_share(
     outputs: ShareOutputs<'_>,
     memory: ShareMemory<'_>,
 ) -> Result<(), RunError> {
+    stage::has_share(plan.phases(), phase, share)?;
     let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
     let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);
@@ -237,10 +240,12 @@ pub fn run_share(
     }
     let size = plan.sums_dtype().size();
     for (bytes, part) in [(&*memory.scratch, parts.scratch), (&*memory.write, parts.write), (memory.read, parts.read)] {
-        // Memory at a wrong address is as good as none.
-        let got = if part.is_empty() || bytes.as_ptr().addr().is_multiple_of(size) { bytes.len() } else { 0 };
-        if got < part.len() {
-            return Err(RunError::Workspace { got, want: part.len() });
+        if bytes.len() < part.len() {
+            return Err(RunError::Workspace { got: bytes.len(), want: part.len() });
+        }
+        let past = bytes.as_ptr().addr().checked_rem(size).unwrap_or(0);
+        if past > 0 && !part.is_empty() {
+            return Err(RunError::Alignment { got: past, want: size });
         }
     }
     match p.dtype {

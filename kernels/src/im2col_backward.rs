@@ -114,7 +114,8 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are the `grad_output` of the other phase.
 ///
 /// # Errors
-/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
+/// A phase that copies no input ([`RunError::NoCopy`]), or a share that it does not have ([`RunError::NoShare`]); a buffer of the wrong
+/// dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -123,6 +124,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let staging = stage::copy_number(plan.stagings(), Operator::Im2colBackward, phase)?;
+    stage::has_share(plan.phases(), phase, share)?;
     stage::stage_share(&staging, share, inputs.grad_output, copy)
 }
 
@@ -130,7 +132,7 @@ pub fn stage_share(
 /// plan has [one](Plan::stagings), `out` the elements [`Plan::share_range`] of it.
 ///
 /// # Errors
-/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out.
+/// A share that the plan does not have ([`RunError::NoShare`]); a phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out.
 pub fn run_share(
     plan: &Plan,
     level: Level,
@@ -139,6 +141,7 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
+    stage::has_share(plan.phases(), phase, share)?;
     let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::Im2colBackward, phase)?;
     let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);

@@ -112,7 +112,8 @@ fn with_copies<'a>(
 /// [`Plan::stagings`]. `copy` has the planes of the share; all of them are that input of the last phase.
 ///
 /// # Errors
-/// A phase that copies no input ([`RunError::NoCopy`]); a buffer of the wrong dtype or too short; copies that this build left out.
+/// A phase that copies no input ([`RunError::NoCopy`]), or a share that it does not have ([`RunError::NoShare`]); a buffer of the wrong
+/// dtype or too short; copies that this build left out.
 pub fn stage_share(
     plan: &Plan,
     phase: usize,
@@ -121,6 +122,7 @@ pub fn stage_share(
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
     let staging = stage::copy_number(plan.stagings(), Operator::MaxUnpool2dBackward, phase)?;
+    stage::has_share(plan.phases(), phase, share)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }
 
@@ -128,7 +130,7 @@ pub fn stage_share(
 /// plan has [them](Plan::stagings), `out` the elements [`Plan::share_range`] of the output.
 ///
 /// # Errors
-/// A phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out; an
+/// A share that the plan does not have ([`RunError::NoShare`]); a phase that copies an input ([`RunError::Copy`]); a buffer of the wrong dtype or too short; a dtype that this build left out; an
 /// index outside of the plane: the one of the lowest flat position in the share.
 pub fn run_share(
     plan: &Plan,
@@ -138,6 +140,7 @@ pub fn run_share(
     inputs: Inputs<'_>,
     outputs: Outputs<'_>,
 ) -> Result<(), RunError> {
+    stage::has_share(plan.phases(), phase, share)?;
     let (phase, copied) = stage::behind_copies(plan.stagings(), Operator::MaxUnpool2dBackward, phase)?;
     let on_copies = copied.then(|| plan.on_copies());
     let plan = on_copies.as_ref().unwrap_or(plan);

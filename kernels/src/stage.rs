@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use bytemuck::{Pod, cast};
-use ubtile_tiling::{ALIGN, Dtype, Operator, Staging};
+use ubtile_tiling::{ALIGN, Dtype, Operator, Phase, Staging};
 use wide::{u16x8, u32x4, u64x2};
 
 use crate::built::{COMPLEX, COPIES, INTEGER};
@@ -65,6 +65,12 @@ impl<'w> Regions<'w> {
     pub(crate) fn rest(self) -> &'w mut [u8] {
         self.aligned.rest()
     }
+}
+
+/// Refuses a share that a plan of these phases does not have.
+pub(crate) fn has_share(mut phases: impl Iterator<Item = Phase>, phase: usize, share: usize) -> Result<(), RunError> {
+    let shares = phases.nth(phase).map_or(0, |phase| phase.shares);
+    if share < shares { Ok(()) } else { Err(RunError::NoShare { phase, share, shares }) }
 }
 
 /// The copy that a phase makes.

@@ -11,6 +11,8 @@ fn runs() {
         (RunError::Length { tensor: Tensor::Out, got: 5, want: 12 }, ["out", "5 elements", "12"]),
         (RunError::Workspace { got: 63, want: 640 }, ["workspace", "63 bytes", "640"]),
         (RunError::NotBuilt { operator, feature: Feature::Bf16 }, [operator.name(), "feature", "bf16"]),
+        (RunError::Alignment { got: 1, want: 4 }, ["1 bytes", "multiple of 4", "share"]),
+        (RunError::NoShare { phase: 3, share: 5, shares: 2 }, ["phase 3", "share 5", "2 shares"]),
         (RunError::Copy { phase: 0, copies: 2 }, ["phase 0", "2", "stage_share"]),
         (RunError::NoCopy { phase: 3, copies: 2 }, ["phase 3", "2", "run_share"]),
         (RunError::Index { position: 17, index: -3, cells: 36 }, ["indices[17]", "-3", "below 36"]),

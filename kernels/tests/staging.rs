@@ -76,6 +76,14 @@ fn im2col() {
         assert_eq!(of_copy, Err(RunError::Copy { phase: 0, copies: 1 }));
         let no_copy = stage_share(&copies, 1, 0, inputs(), values_mut(&mut got));
         assert_eq!(no_copy, Err(RunError::NoCopy { phase: 1, copies: 1 }));
+        for (phase, share, shares) in [(1, copies.block_dim(), copies.block_dim()), (2, 0, 0)] {
+            let inputs = Inputs { grad_output: values(&copy) };
+            let no_share =
+                run_share(&copies, Level::detect(), phase, share, inputs, Outputs { out: values_mut(&mut got) });
+            assert_eq!(no_share, Err(RunError::NoShare { phase, share, shares }));
+        }
+        let no_share = stage_share(&copies, 0, staging.shares, inputs(), values_mut(&mut got));
+        assert_eq!(no_share, Err(RunError::NoShare { phase: 0, share: staging.shares, shares: staging.shares }));
 
         let short = workspace.len() - 1 - (ubtile_tiling::ALIGN - 1);
         let outputs = Outputs { out: values_mut(&mut got) };

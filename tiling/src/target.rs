@@ -5,7 +5,7 @@ use crate::Dtype;
 /// What a tiling needs to know of a machine. A product's SoC becomes one too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetSpec {
-    /// Cores (threads) that may run shares at the same time; at least 1. A plan is for 65536 at most.
+    /// Cores (threads) that may run shares at the same time; 0 counts as 1. A plan is for 65536 at most.
     pub cores: usize,
     /// Bytes of memory that a tile should fit: the unified buffer (UB), or a share of a cache.
     pub local_bytes: usize,

@@ -44,6 +44,14 @@ fn a_plan_that_stages_gives_the_bits_of_one_that_does_not() {
                     let none = pad::ReplicationPadBuffers { workspace: NONE, ..buffers };
                     let run = pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &none);
                     assert_eq!(run, UBTILE_ERROR_PARAM_INVALID);
+                    // A byte less, from an address that needs none for alignment.
+                    let mut short = vec![0u8; workspace_bytes + 64];
+                    let first = short.as_ptr().align_offset(64);
+                    let workspace = output(&mut short[first..first + workspace_bytes - 1]);
+                    let short = pad::ReplicationPadBuffers { workspace, ..buffers };
+                    let run = pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &short);
+                    let share = pad::ubtile_replication_pad2d_backward_run_share(&tiling, null(), 0, 0, &short);
+                    assert_eq!([run, share], [UBTILE_ERROR_PARAM_INVALID; 2]);
                     assert_eq!(pad::ubtile_replication_pad2d_backward_run(&tiling, null(), &buffers), UBTILE_SUCCESS);
                 }
             }

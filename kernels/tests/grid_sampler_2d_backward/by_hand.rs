@@ -107,15 +107,18 @@ fn shares_need_their_memory() {
     let [mut input_grad, mut grid_grad] = outputs(&spec);
     let want = plan.share_workspace(0, 0).scratch.len();
     // The longer one begins at an address for bytes alone.
-    for (shift, got, result) in
-        [(0, want, Ok(())), (0, want + 1, Ok(())), (0, want - 1, Err(want - 1)), (1, want, Err(0))]
-    {
+    for (shift, got, result) in [
+        (0, want, Ok(())),
+        (0, want + 1, Ok(())),
+        (0, want - 1, Err(RunError::Workspace { got: want - 1, want })),
+        (1, want, Err(RunError::Alignment { got: 1, want: 4 })),
+    ] {
         let mut memory = Aligned::of(&vec![POISON; shift + got]);
         let memory = ShareMemory { scratch: &mut memory.bytes()[shift..], write: &mut [], read: &[] };
         let to = Outputs { input_grad: values_mut(&mut input_grad), grid_grad: values_mut(&mut grid_grad) };
         let to = to.share(&plan.share_range(0, 0));
         let ran = run_share(&plan, Level::detect(), 0, 0, inputs(&tensors), to, memory);
-        assert_eq!(ran, result.map_err(|got| RunError::Workspace { got, want }), "{got} bytes, {shift} off");
+        assert_eq!(ran, result, "{got} bytes, {shift} off");
     }
 }
 

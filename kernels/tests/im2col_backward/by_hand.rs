@@ -1,7 +1,7 @@
 //! Shares and tiles that a caller runs one by one, on boxes of their own.
 
 use ubtile_kernels::im2col_backward::{Inputs, Outputs, run_share, run_tile};
-use ubtile_kernels::{Level, ValuesMut};
+use ubtile_kernels::{Level, RunError, ValuesMut};
 use ubtile_testkit::problems::{Im2col, Layout, POISON, im2col_tile_input, output};
 use ubtile_testkit::{Data, Fill, Rng, bits_equal};
 use ubtile_tiling::im2col_backward::plan;
@@ -28,7 +28,8 @@ fn shares_run_by_hand_in_any_order() {
         }
         bits_equal(&got, &want).unwrap_or_else(|difference| panic!("{spec:?}: {difference}"));
         let outputs = Outputs { out: ValuesMut::F32(&mut []) };
-        run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs).unwrap();
+        let ran = run_share(&plan, Level::detect(), 0, 5, Inputs { grad_output: values(&grad_output) }, outputs);
+        assert_eq!(ran, Err(RunError::NoShare { phase: 0, share: 5, shares: 5 }));
     }
 }
 

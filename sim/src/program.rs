@@ -21,7 +21,7 @@
 //! with target `s`, a barrier of all pipes and `sync_all` hold the scalar unit, so whoever drives the walker asks no further until they
 //! are over. Runs without data answer a read with what the program assumes ([`ReadStep::assumed`]).
 //!
-//! To blame somebody: [`Program::belongs`] names the tile and the plan's field of a node.
+//! To blame somebody: [`Program::belongs`] names the tile, the plan's field and the loops of each node.
 //!
 //! All addresses, lengths and gaps are bytes; strides of vector operands are blocks of 32 bytes.
 //!
@@ -67,6 +67,7 @@
 //! ```
 
 mod access;
+mod belongs;
 mod check;
 mod code;
 mod error;
@@ -86,7 +87,8 @@ mod walk;
 use crate::product::Soc;
 
 pub(crate) use access::bytes_of_bits;
-pub use access::{Belongs, Space, Touch};
+pub use access::{Space, Touch};
+pub use belongs::Belongs;
 pub use error::{At, Problem, ProgramError, rounding_name};
 pub use expr::{Expr, Reg};
 pub use fault::{Fault, FaultKind};

@@ -17,6 +17,7 @@ mod clock;
 mod finding;
 mod flags;
 mod memory;
+mod names;
 mod report;
 mod shadow;
 mod state;
@@ -35,5 +36,5 @@ pub use finding::{Finding, Kind};
 /// # Errors
 /// Without data: a read states no assumption.
 pub fn sanitize(program: &Program, data: Option<Global>) -> Result<Vec<Finding>, Fault> {
-    watch::Watch::new(program, data).run()
+    watch::Watch::new(program, &names::Names::new(program), data).run()
 }

@@ -1,5 +1,7 @@
 //! The sanitizer finds what is wrong, and nothing one byte or one step before.
 
+use std::time::{Duration, Instant};
+
 use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::exec::Global;
 use ubtile_sim::product::Soc;
@@ -280,6 +282,15 @@ fn findings_say_where() {
     assert_eq!((store.field.as_deref(), &store.loops[..]), (Some("tiles"), &[("i".to_string(), 0)][..]));
     // 8 cores, 4 tiles.
     assert_eq!(store.count, 32);
+}
+
+/// Findings take no look at the whole program each: this took half a minute.
+#[test]
+fn as_many_findings_as_lines_take_no_time() {
+    let text = format!("cores 1\nub a: 256\n{}", "dup.f32 a[0], 1.0\n".repeat(32_000));
+    let start = Instant::now();
+    assert_eq!(findings(&text).len(), 31_999);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 /// Bits behind the last active lane need not be there.

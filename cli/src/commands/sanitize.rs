@@ -100,12 +100,16 @@ impl Sanitize {
     }
 }
 
+/// A text has so many findings at most; JSON has all.
+const SHOWN: usize = 100;
+
 impl Report for Sanitize {
     const SCHEMA: &'static str = "ubtile.sanitize.v1";
 
     fn text(&self) -> String {
         let mut text = self.headline() + "\n";
-        for Finding { kind, count, core, at, instruction, tile, loops, field, what } in &self.findings {
+        for Finding { kind, count, core, at, instruction, tile, loops, field, what } in self.findings.iter().take(SHOWN)
+        {
             let place = at.iter().chain(instruction).cloned().collect::<Vec<_>>().join(": ");
             let mut details: Vec<String> = core.iter().map(|core| format!("core {core}")).collect();
             details.extend(tile.iter().map(|tile| format!("tile {tile}")));
@@ -121,6 +125,9 @@ impl Report for Sanitize {
             for line in lines.iter().filter(|line| !line.is_empty()) {
                 let _ = writeln!(text, "  {line}");
             }
+        }
+        if let Some(more @ 1..) = self.findings.len().checked_sub(SHOWN) {
+            let _ = writeln!(text, "\nand {more} more");
         }
         text
     }

@@ -196,3 +196,20 @@ fn sanitizing_finds_what_is_wrong() {
     assert_eq!(json(folder, "sanitize --program p.tile --in x.npz")["with_data"], true);
     assert_eq!(output(folder, "sanitize --program p.tile --in none.npz").status.code(), Some(3));
 }
+
+/// A text ends with how many findings it leaves out; JSON has all of them.
+#[test]
+fn a_hundred_findings_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The first line has nothing before it that it could overtake.
+    let text = |findings: usize| format!("cores 1\nub a: 256\n{}", "dup.f32 a[0], 1.0\n".repeat(findings + 1));
+    let shown = |findings: usize| {
+        fs::write(folder.join("many.tile"), text(findings)).unwrap();
+        ok(folder, "sanitize --program many.tile")
+    };
+    let (all, some) = (shown(100), shown(101));
+    assert!(all.matches("\nwarning: no_barrier\n").count() == 100 && !all.contains("more"), "{all}");
+    assert!(some.matches("\nwarning: no_barrier\n").count() == 100 && some.ends_with("\nand 1 more\n"), "{some}");
+    assert_eq!(json(folder, "sanitize --program many.tile")["findings"].as_array().unwrap().len(), 101);
+}

@@ -4,7 +4,7 @@ use super::Program;
 use super::fault::FaultKind;
 use super::operation::{VectorOp, size_of};
 use super::parts::{Access, Layout, Part};
-use super::source::{BufferId, NodeId, TensorId};
+use super::source::{BufferId, TensorId};
 use super::step::{
     Action, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Transfer, TransposeStep, VectorStep, WriteStep,
 };
@@ -234,15 +234,6 @@ fn lane_runs(mut mask: u128, per_block: u32, mut run: impl FnMut(u32, u32)) {
     }
 }
 
-/// Where a node of a program belongs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Belongs<'p> {
-    /// The innermost tile around it.
-    pub tile: Option<&'p str>,
-    /// The plan's field that it follows from: its own, or that of the innermost loop around it that states one.
-    pub field: Option<&'p str>,
-}
-
 impl Program {
     /// Whether a step stays where it is meant to, at addresses that its operands may have. What data decide is looked at when it
     /// runs.
@@ -320,51 +311,6 @@ impl Program {
             Action::Write(WriteStep { element, to, .. }) => place(*to, size_of(*element)),
             _ => Ok(()),
         }
-    }
-
-    /// Where a node belongs; nowhere when there is none.
-    #[must_use]
-    pub fn belongs(&self, node: NodeId) -> Belongs<'_> {
-        use super::source::{For, If, Node, Tile};
-        fn find<'p>(body: &'p [Node], next: &mut u32, node: u32, around: Belongs<'p>) -> Option<Belongs<'p>> {
-            for inner in body {
-                let this = *next;
-                *next += 1;
-                let field = |field: &'p Option<String>| field.as_deref().or(around.field);
-                let found = match inner {
-                    Node::Do(statement) if this == node => {
-                        return Some(Belongs { field: field(&statement.field), ..around });
-                    }
-                    Node::Do(_) => None,
-                    Node::For(For { body, field: own, .. }) => {
-                        let around = Belongs { field: field(own), ..around.clone() };
-                        if this == node {
-                            return Some(around);
-                        }
-                        find(body, next, node, around)
-                    }
-                    Node::Tile(Tile { name, body }) => {
-                        let around = Belongs { tile: Some(name), ..around.clone() };
-                        if this == node {
-                            return Some(around);
-                        }
-                        find(body, next, node, around)
-                    }
-                    Node::If(If { then, otherwise, .. }) => {
-                        if this == node {
-                            return Some(around);
-                        }
-                        find(then, next, node, around.clone()).or_else(|| find(otherwise, next, node, around.clone()))
-                    }
-                };
-                if found.is_some() {
-                    return found;
-                }
-            }
-            None
-        }
-        let nowhere = Belongs { tile: None, field: None };
-        find(&self.source().body, &mut 0, node.0, nowhere.clone()).unwrap_or(nowhere)
     }
 }
 

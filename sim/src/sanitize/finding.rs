@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::program::{Node, NodeId, Program, visit};
-use crate::text;
+use crate::program::{NodeId, Program};
+
+use super::names::Names;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -112,14 +113,20 @@ pub(super) struct Site {
 /// Findings in the order in which they came, one for each kind and place.
 pub(super) struct Findings<'p> {
     program: &'p Program,
+    names: &'p Names<'p>,
     all: Vec<Finding>,
     /// By kind and place: a node, or the number of a buffer or tensor.
     known: HashMap<(Kind, Option<NodeId>, u16), usize>,
 }
 
 impl<'p> Findings<'p> {
-    pub(super) fn new(program: &'p Program) -> Self {
-        Self { program, all: Vec::new(), known: HashMap::new() }
+    pub(super) fn new(program: &'p Program, names: &'p Names<'p>) -> Self {
+        Self { program, names, all: Vec::new(), known: HashMap::new() }
+    }
+
+    /// What nodes are called.
+    pub(super) const fn names(&self) -> &'p Names<'p> {
+        self.names
     }
 
     /// Of an instruction. `blame` is a field that comes before the instruction's.
@@ -136,24 +143,23 @@ impl<'p> Findings<'p> {
         blame: Option<&str>,
         what: impl FnOnce() -> String,
     ) {
-        let Self { program, all, known } = self;
+        let Self { program, names, all, known } = self;
         if let Some(finding) = known.get(&(kind, site.node, number)).and_then(|at| all.get_mut(*at)) {
             finding.count += 1;
             return;
         }
         known.insert((kind, site.node, number), all.len());
-        let belongs = site.node.map(|node| program.belongs(node));
-        let (tile, field) = belongs.map_or((None, None), |belongs| (belongs.tile, belongs.field));
-        let names = site.node.map_or_else(Vec::new, |node| loops(program, node));
+        let belongs = site.node.and_then(|node| names.belongs(node));
+        let loops = belongs.map_or(&[][..], |belongs| &belongs.loops);
         all.push(Finding {
             kind,
             count: 1,
             core: site.core,
             at: site.node.map(|node| program.locate(node)),
-            instruction: site.node.map(|node| text::describe(program.source(), node)),
-            tile: tile.map(Into::into),
-            loops: names.into_iter().zip(site.loops).collect(),
-            field: blame.or(field).map(Into::into),
+            instruction: site.node.map(|node| names.line(node).into()),
+            tile: belongs.and_then(|belongs| belongs.tile).map(Into::into),
+            loops: loops.iter().map(|name| String::from(*name)).zip(site.loops).collect(),
+            field: blame.or_else(|| belongs.and_then(|belongs| belongs.field)).map(Into::into),
             what: what(),
         });
     }
@@ -163,21 +169,4 @@ impl<'p> Findings<'p> {
         all.sort_by_key(|finding| finding.kind.is_warning());
         all
     }
-}
-
-/// Names of the variables of the loops around a node, outermost first.
-fn loops(program: &Program, node: NodeId) -> Vec<String> {
-    let source = program.source();
-    let mut around = Vec::new();
-    visit(&source.body, &mut |NodeId(id), found| {
-        if let Node::For(inner) = found {
-            let mut last = id;
-            visit(&inner.body, &mut |NodeId(within), _| last = id + 1 + within);
-            if id < node.0 && node.0 <= last {
-                let name = source.registers.get(usize::from(inner.var.0)).map(|register| register.name.clone());
-                around.push(name.unwrap_or_default());
-            }
-        }
-    });
-    around
 }

@@ -1,7 +1,6 @@
 //! What a touch of memory is in trouble with, in words.
 
 use crate::program::{Access, Program, Space, Touch};
-use crate::text;
 
 use super::finding::{Findings, Kind, Site};
 use super::memory::Trouble;
@@ -35,9 +34,10 @@ pub(super) fn report(program: &Program, findings: &mut Findings<'_>, site: &Site
         let what = || format!("{doing} {}, which nobody has written", byte(at));
         findings.add(Kind::Uninitialised, site, None, what);
     }
+    let names = findings.names();
     let other = |conflict: &Conflict| {
         let (node, done) = (conflict.mark.node(), verb(conflict.access, global));
-        let line = text::describe(source, node);
+        let line = names.line(node);
         format!("{} {done} at {}: {line}", conflict.mark.pipe().name(), program.locate(node))
     };
     if let Some((at, conflict)) = &trouble.race {

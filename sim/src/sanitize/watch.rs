@@ -13,6 +13,7 @@ use super::clock::{Clock, Now};
 use super::finding::{Finding, Findings, Kind, Loops, Site};
 use super::flags::Flags;
 use super::memory::{self, Tensors, Trouble};
+use super::names::Names;
 use super::report::report;
 use super::shadow::Shadow;
 use super::state::{Local, QUEUES};
@@ -52,7 +53,7 @@ pub(super) struct Watch<'p> {
 }
 
 impl<'p> Watch<'p> {
-    pub(super) fn new(program: &'p Program, data: Option<exec::Global>) -> Self {
+    pub(super) fn new(program: &'p Program, names: &'p Names<'p>, data: Option<exec::Global>) -> Self {
         let core = |_| Core {
             count: Clock::default(),
             clocks: Default::default(),
@@ -67,7 +68,7 @@ impl<'p> Watch<'p> {
             cores: (0..program.source().cores).map(core).collect(),
             tensors: Tensors::new(program),
             epoch: 0,
-            findings: Findings::new(program),
+            findings: Findings::new(program, names),
             pieces: Pieces::default(),
         }
     }

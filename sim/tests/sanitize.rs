@@ -293,6 +293,18 @@ fn as_many_findings_as_lines_take_no_time() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+/// Of ten loops the innermost eight are named, also where the scalar unit waits and has handed out nothing.
+#[test]
+fn findings_name_the_innermost_loops() {
+    for (line, at) in [("read_only", "store x[0], a[0] bytes 32"), ("deadlock", "wait_flag v s 0")] {
+        let heads: String = (0..10).map(|depth| format!("for i{depth} in {depth}..{} {{\n", depth + 1)).collect();
+        let text = format!("cores 1\ntensor x: u8[32] in\nub a: 32\n{heads}{at}\n{}", "}\n".repeat(10));
+        let found = findings(&text);
+        let found = found.iter().find(|finding| finding.kind.name() == line).unwrap();
+        assert_eq!(found.loops, (2..10).map(|depth| (format!("i{depth}"), depth)).collect::<Vec<_>>());
+    }
+}
+
 /// Bits behind the last active lane need not be there.
 #[test]
 fn bits_are_read_as_far_as_lanes_are_active() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::program::{NodeId, Program};
+use crate::program::{LoopState, NodeId, Program};
 
 use super::names::Names;
 
@@ -90,7 +90,7 @@ pub struct Finding {
     pub instruction: Option<String>,
     /// The kind of tile that it belongs to.
     pub tile: Option<String>,
-    /// The variables of the loops around it, at the first time.
+    /// The variables of the loops around it, at the first time: the innermost eight, outermost first.
     pub loops: Vec<(String, i64)>,
     /// The field of the plan to blame.
     pub field: Option<String>,
@@ -98,16 +98,36 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Variables of the outermost loops around an instruction.
-pub(super) type Loops = [i64; 8];
+/// So many of the innermost loops around an instruction are named.
+const LOOPS: usize = 8;
 
 /// Where something is wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Site {
     pub(super) core: Option<u32>,
     pub(super) node: Option<NodeId>,
-    /// Variables of the loops around, outermost first.
-    pub(super) loops: Loops,
+    /// Variables of the innermost loops around, outermost first.
+    loops: [i64; LOOPS],
+}
+
+impl Site {
+    /// Somewhere inside these loops of a core.
+    pub(super) fn within(core: u32, around: &[LoopState]) -> Self {
+        let mut loops = [0; LOOPS];
+        for (value, state) in loops.iter_mut().zip(innermost(around)) {
+            *value = state.value;
+        }
+        Self { core: Some(core), node: None, loops }
+    }
+
+    /// At a node there.
+    pub(super) const fn at(self, node: NodeId) -> Self {
+        Self { core: self.core, node: Some(node), loops: self.loops }
+    }
+}
+
+fn innermost<T>(loops: &[T]) -> &[T] {
+    &loops[loops.len().saturating_sub(LOOPS)..]
 }
 
 /// Findings in the order in which they came, one for each kind and place.
@@ -150,7 +170,7 @@ impl<'p> Findings<'p> {
         }
         known.insert((kind, site.node, number), all.len());
         let belongs = site.node.and_then(|node| names.belongs(node));
-        let loops = belongs.map_or(&[][..], |belongs| &belongs.loops);
+        let loops = belongs.map_or(&[][..], |belongs| innermost(&belongs.loops));
         all.push(Finding {
             kind,
             count: 1,

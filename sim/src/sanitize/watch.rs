@@ -10,7 +10,7 @@ use crate::program::{
 
 use super::by_data::{self, Pieces};
 use super::clock::{Clock, Now};
-use super::finding::{Finding, Findings, Kind, Loops, Site};
+use super::finding::{Finding, Findings, Kind, Site};
 use super::flags::Flags;
 use super::memory::{self, Tensors, Trouble};
 use super::names::Names;
@@ -131,13 +131,9 @@ impl<'p> Watch<'p> {
     /// The scalar unit.
     fn scalar(&mut self, core: u32) -> Result<(), Fault> {
         let done = self.run.advance(core, Pipe::S);
-        let mut site = Site { core: Some(core), node: None, loops: Loops::default() };
-        let around = self.run.walker(core).map_or(&[][..], Walker::loops);
-        for (value, state) in site.loops.iter_mut().zip(around) {
-            *value = state.value;
-        }
+        let site = self.scalar_site(core);
         let clock = self.cores[core as usize].clocks[Pipe::S as usize];
-        let at = |node: NodeId| Issued { clock, site: Site { core: site.core, node: Some(node), loops: site.loops } };
+        let at = |node: NodeId| Issued { clock, site: site.at(node) };
         match done {
             Ok(Progress::Queued(pipe)) => {
                 let queue = &mut self.cores[core as usize].queues[pipe as usize];
@@ -157,10 +153,15 @@ impl<'p> Watch<'p> {
         Ok(())
     }
 
+    /// Where the scalar unit of a core is.
+    fn scalar_site(&self, core: u32) -> Site {
+        Site::within(core, self.run.walker(core).map_or(&[], Walker::loops))
+    }
+
     /// A step that was carried out.
     fn done(&mut self, step: &Step, core: u32, pipe: Pipe, issued: &Issued) {
         let Self { program, with_data, cores, tensors, epoch, findings, pieces, .. } = self;
-        let site = Site { node: Some(step.node), ..issued.site };
+        let site = issued.site.at(step.node);
         let Core { count, clocks, flags, local, .. } = &mut cores[core as usize];
         let index = count.of(pipe) + 1;
         count.set(pipe, index);
@@ -217,7 +218,7 @@ impl<'p> Watch<'p> {
             FaultKind::MisalignedLocal { .. } | FaultKind::MisalignedGlobal { .. } => Kind::Alignment,
             FaultKind::FlagSetTwice(_) => Kind::FlagSetTwice,
         };
-        let site = Site { node: Some(fault.node), ..*site };
+        let site = site.at(fault.node);
         let program = self.program;
         let blame = match fault.kind {
             FaultKind::OutsideBuffer { buffer, .. } => field(program, buffer),
@@ -294,8 +295,10 @@ impl<'p> Watch<'p> {
             let full = self.run.front(core, Pipe::S).map(|step| step.action.pipe()).filter(|pipe| *pipe != Pipe::S);
             for (pipe, _) in Pipe::ALL {
                 let Some(step) = self.run.front(core, pipe) else { continue };
-                let site = this.queues[pipe as usize].front().map(|issued| issued.site).unwrap_or_default();
-                let site = Site { core: Some(core), node: Some(step.node), ..site };
+                // What the scalar unit is held at is in no queue.
+                let issued = this.queues[pipe as usize].front();
+                let site = issued.map_or_else(|| self.scalar_site(core), |issued| issued.site);
+                let site = site.at(step.node);
                 match (step.action, ended) {
                     (Action::WaitFlag(flag), _) => {
                         let while_full = full.map_or_else(String::new, |queue| {

@@ -11,6 +11,7 @@
 //! Memory that nobody has written is filled with [`UNDEFINED`], which is a NaN and -1, so that a result that depends on it shows.
 
 mod apply;
+mod assumed;
 mod cast;
 mod delays;
 mod float;

@@ -10,7 +10,8 @@
 //! * Instructions of one pipe begin in order. That the one before is done needs a barrier, or a flag there and back; without, it is a
 //!   warning ([`Kind::NoBarrier`]): values here are those of steps one after the other.
 //!
-//! Without data, a read finds what the program assumes, and a gather may read its table anywhere.
+//! Without data, a read finds what the program assumes, the last value and the first before others, and a gather may read its table
+//! anywhere.
 
 mod by_data;
 mod clock;

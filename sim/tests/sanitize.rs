@@ -305,6 +305,22 @@ fn findings_name_the_innermost_loops() {
     }
 }
 
+/// Reads without data find the ends of what they assume first, each for itself.
+#[test]
+fn assumptions_are_tried_at_their_ends() {
+    let text = |from: i64, to: i64| {
+        format!(
+            "cores 1\ntensor x: i32[8] in\ntensor t: f32[64] in\nub b: 256\nfor i in 0..2 {{\n\
+             let j = read.i32 x[4*i] assume 0..1\nlet k = read.i32 x[4*i] assume {from}..{to}\nload b[32*i], t[32*k] bytes 32\n}}\n"
+        )
+    };
+    boundary(|to| text(0, to), 9, Kind::Bounds);
+    assert_eq!(kinds(&text(-1, 8)), [Kind::Bounds]);
+    // What is read once has the last.
+    let once = |to: i64| text(0, to).replace("0..2", "0..1");
+    boundary(once, 9, Kind::Bounds);
+}
+
 /// Bits behind the last active lane need not be there.
 #[test]
 fn bits_are_read_as_far_as_lanes_are_active() {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use super::apply::apply;
+use super::assumed::Assumed;
 use super::memory::{self, Global, Memory, UNDEFINED};
 use crate::program::{
     Action, Fault, FaultKind, FlagAt, NodeId, Pipe, PlaceAt, Program, ReadStep, Step, Walker, WriteStep, size_of,
@@ -99,7 +100,7 @@ struct Shared<'p> {
     /// Bytes that steps read and wrote in global memory.
     moved: (u64, u64),
     /// Of a run without data: what the next read picks from what the program assumes.
-    assumed: Option<u64>,
+    assumed: Option<Assumed>,
 }
 
 const fn queue(pipe: Pipe) -> Option<usize> {
@@ -127,11 +128,12 @@ impl<'p> Run<'p> {
         Self { cores, shared: Shared { program, global, moved: (0, 0), assumed: None } }
     }
 
-    /// A run without data: steps are checked and change no memory, and a read finds what the program assumes, which `seed` picks.
+    /// A run without data: steps are checked and change no memory, and a read finds what the program assumes: the last value, then the
+    /// first, then others, which `seed` picks.
     #[must_use]
     pub fn without_data(program: &'p Program, seed: u64) -> Self {
         let mut run = Self::new(program, Global::default());
-        run.shared.assumed = Some(seed);
+        run.shared.assumed = Some(Assumed::new(seed));
         run
     }
 
@@ -334,10 +336,8 @@ impl Core<'_> {
             (Action::WaitFlag(flag), _) => {
                 self.flags.remove(flag);
             }
-            (Action::Read(read), Some(random)) => {
-                let bits = read.assumed(*random).ok_or_else(|| fault(FaultKind::NoAssumption))?;
-                // Multiples of the golden ratio spread over all that is assumed.
-                *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            (Action::Read(read), Some(assumed)) => {
+                let bits = assumed.element(step.node, read).ok_or_else(|| fault(FaultKind::NoAssumption))?;
                 program.check_action(&step.action).map_err(fault)?;
                 self.walker.assign(read, bits);
             }

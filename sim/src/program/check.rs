@@ -1,5 +1,6 @@
 //! From a source to a program that can run.
 
+mod assumption;
 mod declarations;
 
 use crate::product::{Rounding, Soc};
@@ -11,7 +12,7 @@ use super::isa::{self, Field, Limits, Missing};
 use super::mnemonic;
 use super::operation::{Masking, is_float, size_of};
 use super::parts::Layout;
-use super::scalar::{Assume, Float, Numbers, Read, Scalar, Value, Write};
+use super::scalar::{Assume, Float, Read, Scalar, Value, Write};
 use super::source::{Content, For, If, Node, NodeId, Source, Tile};
 use super::vector::{Extent, Mask, Rows, Transpose, Vector};
 
@@ -134,15 +135,11 @@ impl Checker<'_> {
             }
             Instruction::Read(Read { into, element, from, assume }) => {
                 self.place(from)?;
-                let field = |name, min| Field { name, min, max: i64::MAX, multiple: 1 };
                 match assume {
-                    Some(Assume::Each(Numbers { from, to, step })) => {
-                        within(field("end of the assumption", from.saturating_add(1)), *to)?;
-                        within(field("step of the assumption", 1), *step)?;
-                    }
+                    Some(Assume::Each(numbers)) => assumption::numbers(*element, *numbers)?,
                     Some(Assume::Quotient { of, by }) => {
                         self.int(of)?;
-                        within(field("divisor of the assumption", 1), *by)?;
+                        within(Field { name: "divisor of the assumption", min: 1, max: i64::MAX, multiple: 1 }, *by)?;
                     }
                     None => {}
                 }

@@ -111,7 +111,20 @@ impl IntOp {
         (Self::Shr, "shr"),
     ];
 
-    /// The result.
+    /// The result of two constants; `None` where it does not fit in 64 bits, or the second one is no number of bits to shift by.
+    #[must_use]
+    pub fn checked(self, a: i64, b: i64) -> Option<i64> {
+        let bits = u32::try_from(b).ok().filter(|bits| *bits < 64);
+        match self {
+            Self::Mul => a.checked_mul(b),
+            Self::Div if (a, b) == (i64::MIN, -1) => None,
+            Self::Shl => i64::try_from(i128::from(a) << bits?).ok(),
+            Self::Shr => Some(a >> bits?),
+            _ => Some(self.eval(a, b)),
+        }
+    }
+
+    /// The result of the scalar unit, which wraps.
     #[must_use]
     pub fn eval(self, a: i64, b: i64) -> i64 {
         match self {

@@ -92,6 +92,57 @@ fn errors_say_where_and_what_was_expected() {
     assert_eq!(error("# many\ncores 10000\n").split_once(" is ").unwrap().0, "line 2, column 1: cores 10000");
 }
 
+/// Constants do not wrap, as registers do.
+#[test]
+fn constants_fit_in_64_bits() {
+    let low = i64::MIN;
+    for (fits, wraps) in [
+        (format!("mul({low}, 1)"), format!("mul({low}, -1)")),
+        ("mul(4611686018427387904, -2)".into(), "mul(4611686018427387904, 2)".into()),
+        (format!("div({low}, 1)"), format!("div({low}, -1)")),
+        (format!("mod({low}, -1)"), "shr(1, -1)".into()),
+        ("shl(1, 62)".into(), "shl(1, 63)".into()),
+        ("shl(-1, 63)".into(), "shl(-2, 63)".into()),
+        ("shl(0, 63)".into(), "shl(0, 64)".into()),
+        ("shr(-1, 63)".into(), "shr(-1, 64)".into()),
+    ] {
+        let text = |value: &str| format!("cores 1\nconst N = {value}\n");
+        assert!(parse(&text(&fits), &a2()).is_ok(), "{fits}");
+        let problem = format!("expected numbers that fit in 64 bits and shifts by 0 to 63, found {wraps}");
+        assert_eq!(error(&text(&wraps)), format!("line 2, column 11: {problem}"));
+    }
+}
+
+/// What a run without data finds is an element.
+#[test]
+fn assumptions_fit_in_the_element() {
+    for (element, least, most) in [
+        ("i8", -128, 127),
+        ("u8", 0, 255),
+        ("i16", -32768, 32767),
+        ("u16", 0, 65535),
+        ("f16", -65504, 65504),
+        ("i32", i32::MIN.into(), i32::MAX.into()),
+        ("u32", 0, u32::MAX.into()),
+    ] {
+        let read = |from: i64, to: i64, step: i64| {
+            error(&format!("cores 1\nub a: 32\nlet n = read.{element} a[0] assume {from}..{to} step {step}\n"))
+        };
+        let range = format!("expected {least} to {most}");
+        assert!(read(least, most + 1, 1).starts_with("accepted"));
+        // No number between the last and the end.
+        assert!(read(most - 2, most + 9, 11).starts_with("accepted"));
+        let start = format!("line 3, column 1: start of the assumption is {}, {range}", least - 1);
+        assert_eq!(read(least - 1, most + 1, 1), start);
+        let last = format!("line 3, column 1: last value of the assumption is {}, {range}", most + 1);
+        assert_eq!(read(least, most + 2, 1), last);
+    }
+    assert!(
+        error(&format!("cores 1\nub a: 32\nlet n = read.i64 a[0] assume {}..{}", i64::MIN, i64::MAX))
+            .starts_with("accepted")
+    );
+}
+
 #[test]
 fn what_nests_too_deeply_is_an_error() {
     let head = "cores 2\ntensor x: f32[64] in\nub a: 256 slots 2\n";

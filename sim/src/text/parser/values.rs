@@ -93,13 +93,15 @@ impl Parser {
     /// A constant, or a function of two constants.
     pub(super) fn folded(&mut self) -> Read<Expr> {
         let function = self.word().and_then(|word| IntOp::ALL.into_iter().find(|(_, name)| *name == word));
-        let Some((op, _)) = function.filter(|_| self.next_is_call()) else { return self.expr() };
+        let Some((op, name)) = function.filter(|_| self.next_is_call()) else { return self.expr() };
+        let position = self.position();
         self.at += 2;
         let a = self.constant_value()?;
         self.expect(",")?;
         let b = self.constant_value()?;
         self.expect(")")?;
-        Ok(op.eval(a, b).into())
+        let problem = || format!("expected numbers that fit in 64 bits and shifts by 0 to 63, found {name}({a}, {b})");
+        op.checked(a, b).map(Expr::from).ok_or_else(|| TextError { position, problem: problem() })
     }
 
     /// An expression, or one divided by a constant; else by 1.

@@ -3,7 +3,7 @@
 use crate::program::{Fault, FaultKind, FlagAt, NodeId, Program, Step, Walker};
 
 use super::costs::Costs;
-use super::flags::Flags;
+use super::flags::{Flags, Moment};
 use super::memory::Memory;
 use super::observe::Recorder;
 use super::pipe::{Head, Pipe, Queued, Work};
@@ -189,10 +189,16 @@ impl<'p> Core<'p> {
         Halt::Fault(Fault { core: self.walker.core(), node, kind }).into()
     }
 
-    /// A wait at `now` takes a flag.
+    /// A wait takes a flag.
     #[inline]
-    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), Stop> {
+    pub(super) fn clear(&mut self, flag: FlagAt, now: Moment) -> Result<(), Stop> {
         self.flags.clear(flag, now).map_err(|node| self.set_twice(flag, node))
+    }
+
+    /// A flag is set.
+    #[inline]
+    pub(super) fn set(&mut self, flag: FlagAt, now: Moment, node: NodeId) -> Result<(), Stop> {
+        if self.flags.set(flag, now, node) { Ok(()) } else { Err(self.set_twice(flag, node)) }
     }
 
     fn set_twice(&self, flag: FlagAt, node: NodeId) -> Stop {
@@ -221,12 +227,12 @@ impl<'p> Core<'p> {
     pub(super) fn advance_unseen(
         &mut self,
         at: usize,
-        Queued { issued, node, work }: &Queued,
+        Queued { issued, step, node, work }: &Queued,
         shared: &mut Shared<'_>,
         set: &mut bool,
     ) -> Result<bool, Stop> {
         let pipe = &mut self.pipes[at];
-        let (mut start, node) = (pipe.free.max(*issued), *node);
+        let (mut start, step, node) = (pipe.free.max(*issued), *step, *node);
         let costs = &*shared.costs;
         match work {
             Work::Vector(busy, depends) => {
@@ -250,7 +256,7 @@ impl<'p> Core<'p> {
                 }
                 pipe.leave(start.max(pipe.moved));
                 *set = true;
-                self.flags.set(flag, when, node);
+                self.set(flag, Moment { at: when, step }, node)?;
                 return Ok(true);
             }
             Work::Wait(flag) => {
@@ -260,7 +266,7 @@ impl<'p> Core<'p> {
                 start = start.max(when);
                 pipe.free = start + costs.flag;
                 pipe.leave(start.max(pipe.moved));
-                self.clear(flag, start)?;
+                self.clear(flag, Moment { at: start, step })?;
                 return Ok(true);
             }
             Work::Barrier => {

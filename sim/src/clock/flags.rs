@@ -32,6 +32,14 @@ const fn is_inside(place: usize) -> bool {
     matches!((from, to), (V, S) | (S, V))
 }
 
+/// When a pipe comes to a flag. Of a set and a wait in the same tick that nothing else orders, the one that was handed out first is first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    pub(super) at: Tick,
+    /// Steps of the core up to this one.
+    pub(super) step: u64,
+}
+
 /// All flags of a core, by source, target and number. They are binary; but pipes are not looked at in the order of time, so a wait may
 /// be seen after the set that follows it.
 #[derive(Clone, Debug)]
@@ -43,7 +51,9 @@ struct Setting {
     /// When it was set.
     at: Option<Tick>,
     /// When it was set again, while a wait before that had yet to be seen, and by what.
-    again: VecDeque<(Tick, NodeId)>,
+    again: VecDeque<(Moment, NodeId)>,
+    /// When a wait took it last.
+    taken: Tick,
 }
 
 impl Default for Flags {
@@ -59,14 +69,15 @@ impl Flags {
         self.0[place(flag)].at
     }
 
-    /// Sets a flag.
+    /// Sets a flag; whether the last wait that was seen had taken it by then.
     #[inline]
-    pub(super) fn set(&mut self, flag: FlagAt, at: Tick, node: NodeId) {
+    pub(super) fn set(&mut self, flag: FlagAt, now: Moment, node: NodeId) -> bool {
         let setting = &mut self.0[place(flag)];
         match setting.at {
-            None => setting.at = Some(at),
-            Some(_) => setting.again.push_back((at, node)),
+            None => setting.at = Some(now.at),
+            Some(_) => setting.again.push_back((now, node)),
         }
+        setting.taken <= now.at
     }
 
     /// A wait at `now` takes a flag.
@@ -74,13 +85,14 @@ impl Flags {
     /// # Errors
     /// It had been set again before that, by the instruction that is returned.
     #[inline]
-    pub(super) fn clear(&mut self, flag: FlagAt, now: Tick) -> Result<(), NodeId> {
+    pub(super) fn clear(&mut self, flag: FlagAt, now: Moment) -> Result<(), NodeId> {
         let setting = &mut self.0[place(flag)];
         setting.at = None;
+        setting.taken = now.at;
         match setting.again.pop_front() {
-            Some((at, node)) if at < now => Err(node),
-            Some((at, _)) => {
-                setting.at = Some(at);
+            Some((again, node)) if again < now => Err(node),
+            Some((again, _)) => {
+                setting.at = Some(again.at);
                 Ok(())
             }
             None => Ok(()),
@@ -100,19 +112,22 @@ impl Flags {
 
     /// Lets so much time pass for the scalar unit and the vector pipe.
     pub(super) fn shift(&mut self, by: Tick) {
-        for Setting { at, again } in self.0.iter_mut().enumerate().filter(|(at, _)| is_inside(*at)).map(|(_, set)| set)
-        {
-            at.iter_mut().chain(again.iter_mut().map(|(at, _)| at)).for_each(|at| *at += by);
+        let inside = self.0.iter_mut().enumerate().filter(|(at, _)| is_inside(*at));
+        for (_, Setting { at, again, taken }) in inside {
+            let again = again.iter_mut().map(|(again, _)| &mut again.at);
+            at.iter_mut().chain(again).chain([taken]).for_each(|at| *at += by);
         }
     }
 
-    /// The flags between these two that are set, as seen from `now`: what is past does not matter.
+    /// The flags between these two that are set or have been taken, as seen from `now`: what is past does not matter.
     pub(super) fn relative(&self, now: Tick, into: &mut Vec<u64>) {
-        let set = |(place, setting): &(usize, &Setting)| is_inside(*place) && setting.at.is_some();
-        for (place, setting) in self.0.iter().enumerate().filter(set) {
-            into.push(place as u64);
-            let times = setting.at.into_iter().chain(setting.again.iter().map(|(at, _)| *at));
-            into.extend(times.map(|at| at.saturating_sub(now)));
+        let past = |at: Tick| at.saturating_sub(now);
+        let matters =
+            |(place, setting): &(usize, &Setting)| is_inside(*place) && (setting.at.is_some() || setting.taken > now);
+        for (place, setting) in self.0.iter().enumerate().filter(matters) {
+            into.extend([place as u64, past(setting.taken)]);
+            let times = setting.at.into_iter().chain(setting.again.iter().map(|(again, _)| again.at));
+            into.extend(times.map(past));
         }
     }
 }

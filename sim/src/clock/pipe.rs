@@ -24,6 +24,8 @@ pub(super) enum Work {
 pub(super) struct Queued {
     /// When the scalar unit put it there.
     pub(super) issued: Tick,
+    /// Steps of the core up to this one.
+    pub(super) step: u64,
     pub(super) node: NodeId,
     pub(super) work: Work,
 }
@@ -90,7 +92,7 @@ pub(super) struct Counts {
 
 impl Queue {
     fn new(depth: usize) -> Self {
-        let entry = Queued { issued: 0, node: NodeId(0), work: Work::Barrier };
+        let entry = Queued { issued: 0, step: 0, node: NodeId(0), work: Work::Barrier };
         Self { places: vec![Place { entry, left: 0 }; depth], first: 0, end: 0, count: 0 }
     }
 }

@@ -7,7 +7,7 @@ use crate::program::{
 
 use super::core::{Core, Held, MTE2, MTE3, Shared, State, Stop, V};
 use super::costs::Costs;
-use super::flags::index;
+use super::flags::{Moment, index};
 use super::memory::Traffic;
 use super::pipe::{Pipe, Queued, Work};
 use super::tick::{Tick, mix};
@@ -116,7 +116,7 @@ impl Core<'_> {
             self.now = room;
         }
         self.spend(cost);
-        let entry = Queued { issued: self.now, node, work };
+        let entry = Queued { issued: self.now, step: self.counts.steps, node, work };
         let alone = self.pipes[pipe].is_idle();
         self.pipes[pipe].put(entry);
         let mut set = false;
@@ -137,7 +137,7 @@ impl Core<'_> {
             }
             Action::SetFlag(flag) if flag.from == Name::S => {
                 self.spend(costs.flag_issue);
-                self.flags.set(*flag, self.now, node);
+                self.set(*flag, Moment { at: self.now, step: self.counts.steps }, node)?;
                 self.drain(shared)?;
                 return Ok(Taken::Done);
             }
@@ -145,7 +145,7 @@ impl Core<'_> {
                 let Some(at) = self.flags.at(*flag) else { return Ok(Taken::NotYet) };
                 self.counts.waited += at.saturating_sub(self.now);
                 self.now = self.now.max(at);
-                self.clear(*flag, self.now)?;
+                self.clear(*flag, Moment { at: self.now, step: self.counts.steps })?;
                 self.spend(costs.flag_issue);
                 return Ok(Taken::Done);
             }

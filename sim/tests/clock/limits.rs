@@ -159,6 +159,20 @@ fn what_never_happens_is_said() {
         run(&text, &plain(), &Options::default()).is_ok()
     };
     assert_eq!([again(1), again(18), again(19), again(20)], [false, false, false, true]);
+    // What is handed out first is first in the same tick: a set behind the wait is fine, one before it is not.
+    let together = |lines: &str| run(&format!("cores 1\n{lines}"), &plain(), &Options::default()).is_ok();
+    let (set, wait) = ("set_flag mte2 v 0\n", "wait_flag mte2 v 0\n");
+    assert!(together(&format!("{set}{wait}{set}{wait}")) && !together(&format!("{set}{set}{wait}{wait}")));
+    // A wait that is due later than the next set does not take the flag before, though it is seen first.
+    let late = |repeats: u32| {
+        let text = format!(
+            "cores 1\nub a: 4096\nabs.f32 a[0], a[0] repeat {repeats}\n{set}{wait}{}{set}{wait}",
+            "write.i32 a[0], 1\n".repeat(3)
+        );
+        run(&text, &plain(), &Options::default()).is_ok()
+    };
+    // The set comes after 30 cycles, the wait after 20 and one for each repeat.
+    assert_eq!([late(10), late(11)], [true, false]);
     let outside = error("cores 1\ntensor x: f32[128] in\nub a: 256\nload a[0], x[0] bytes 288\n");
     assert!(outside.to_string().contains("statement 0: OutsideBuffer"), "{outside}");
     let repeats = |repeats: u32| {

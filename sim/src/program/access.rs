@@ -6,7 +6,8 @@ use super::operation::{VectorOp, size_of};
 use super::parts::{Access, Layout, Part};
 use super::source::{BufferId, TensorId};
 use super::step::{
-    Action, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Transfer, TransposeStep, VectorStep, WriteStep,
+    Action, GlobalAt, LocalAt, MoveStep, OperandAt, PlaceAt, ReadStep, RowsAt, Transfer, TransposeStep, VectorStep,
+    WriteStep,
 };
 use super::vector::{BLOCK, REPEAT};
 
@@ -242,13 +243,23 @@ impl Program {
     /// The first thing that is wrong.
     pub fn check_action(&self, action: &Action) -> Result<(), FaultKind> {
         self.check_alignment(action)?;
-        let mut fault = None;
+        let mut fault = match action {
+            Action::SyncAll(Some(memory)) => self.outside_of_sync(*memory).into_iter().flatten().next(),
+            _ => None,
+        };
         action.touches(|touch| {
             if fault.is_none() {
                 fault = self.outside(&touch);
             }
         });
         fault.map_or(Ok(()), Err)
+    }
+
+    /// How the memory of a soft `sync_all`, a block for each core, is too small in the UB, and in the workspace.
+    pub(crate) fn outside_of_sync(&self, (global, at): (GlobalAt, LocalAt)) -> [Option<FaultKind>; 2] {
+        let blocks =
+            [element(PlaceAt::Local(at), Access::Write, BLOCK), element(PlaceAt::Global(global), Access::Write, BLOCK)];
+        blocks.map(|block| self.outside(&Touch { bytes: BLOCK * self.source().cores, ..block }))
     }
 
     fn outside(&self, touch: &Touch) -> Option<FaultKind> {
@@ -264,7 +275,8 @@ impl Program {
                 (!inside).then_some(FaultKind::OutsideBuffer { buffer, first, end })
             }
             Space::Global(tensor) => {
-                let (first, end) = (touch.start.cast_signed(), touch.end().cast_signed());
+                // Offsets are below 2^63, their ends may not be.
+                let (first, end) = (touch.start.cast_signed(), touch.end().min(i64::MAX.cast_unsigned()).cast_signed());
                 let inside = touch.end() <= self.tensor_bytes(tensor);
                 (!inside).then_some(FaultKind::OutsideTensor { tensor, first, end })
             }

@@ -220,11 +220,7 @@ impl<'p> Watch<'p> {
         };
         let site = site.at(fault.node);
         let program = self.program;
-        let blame = match fault.kind {
-            FaultKind::OutsideBuffer { buffer, .. } => field(program, buffer),
-            _ => None,
-        };
-        self.findings.add(kind, &site, blame, || fault.kind.describe(program));
+        self.findings.add(kind, &site, blame(program, fault.kind), || fault.kind.describe(program));
         let local = &mut self.cores[fault.core as usize].local;
         if let Some(step) = step {
             let mut by_data = false;
@@ -252,27 +248,18 @@ impl<'p> Watch<'p> {
     /// The memory that a soft `sync_all` uses: a block for each core, zero at first in the workspace, undefined afterwards in the UB.
     fn soft_sync(&mut self, (global, local): (GlobalAt, LocalAt), core: u32, site: &Site) {
         let program = self.program;
-        let bytes = u64::from(program.source().cores) * 32;
-        let slot = program.slot(local.buffer, local.slot);
-        let start = u64::from(local.address);
-        if start + bytes > slot.end.into() {
-            let first = start.cast_signed() - i64::from(slot.start);
-            let kind = FaultKind::OutsideBuffer { buffer: local.buffer, first, end: first + bytes.cast_signed() };
-            let blame = field(program, local.buffer);
-            self.findings.add(Kind::Bounds, site, blame, || kind.describe(program));
-        }
-        if global.offset.saturating_add(bytes) > program.tensor_bytes(global.tensor) {
-            let first = global.offset.cast_signed();
-            let end = first.saturating_add(bytes.cast_signed());
-            let kind = FaultKind::OutsideTensor { tensor: global.tensor, first, end };
-            // Apart from that of the UB, at the same instruction.
-            self.findings.add_of(1, Kind::Bounds, site, None, || kind.describe(program));
+        // Two findings at the same instruction.
+        for (number, kind) in (0..).zip(program.outside_of_sync((global, local))) {
+            let Some(kind) = kind else { continue };
+            self.findings.add_of(number, Kind::Bounds, site, blame(program, kind), || kind.describe(program));
         }
         let tensor = program.source().tensors.get(usize::from(global.tensor.0));
         if tensor.is_some_and(|tensor| tensor.role != Role::ZeroedWorkspace) {
             let what = || "the workspace of a soft sync_all must be a zeroed workspace".into();
             self.findings.add(Kind::Uninitialised, site, None, what);
         }
+        let start = u64::from(local.address);
+        let bytes = u64::from(program.source().cores) * 32;
         self.cores[core as usize].local.set_written(start..start + bytes, false);
     }
 
@@ -356,7 +343,9 @@ fn written(program: &Program, findings: &mut Findings<'_>, id: TensorId, site: &
     }
 }
 
-fn field(program: &Program, buffer: BufferId) -> Option<&str> {
+/// The field to blame for an instruction that reaches beyond a buffer: the buffer's.
+fn blame(program: &Program, kind: FaultKind) -> Option<&str> {
+    let FaultKind::OutsideBuffer { buffer, .. } = kind else { return None };
     program.source().buffers.get(usize::from(buffer.0))?.field.as_deref()
 }
 

@@ -209,6 +209,20 @@ fn a_barrier_is_as_slow_as_the_slowest_cores() {
     assert_eq!([of(0), of(1)], [5000; 2]);
 }
 
+/// A barrier by software has a block of each core in the UB and in the workspace.
+#[test]
+fn a_barrier_by_software_stays_in_its_memory() {
+    let soc = with(&plain(), &[("sync.sync_all_soft_us", "5")]);
+    let of = |tensor: u32, buffer: u32| {
+        let text =
+            format!("cores 4\ntensor w: u8[{tensor}] zeroed workspace\nub a: {buffer}\nsync_all soft w[0], a[0]\n");
+        run(&text, &soc, &Options::default()).map(|timing| timing.cycles).map_err(|error| error.to_string())
+    };
+    assert_eq!(of(128, 128), Ok(5000));
+    assert!(of(127, 128).unwrap_err().contains("OutsideTensor { tensor: TensorId(0), first: 0, end: 128 }"));
+    assert!(of(128, 96).unwrap_err().contains("OutsideBuffer { buffer: BufferId(0), first: 0, end: 128 }"));
+}
+
 #[test]
 fn what_cannot_be_counted_is_said() {
     let of = |n: u64| {

@@ -15,6 +15,7 @@ mod assumed;
 mod cast;
 mod delays;
 mod float;
+mod halt;
 mod integer;
 mod lanes;
 mod memory;
@@ -25,5 +26,6 @@ mod run;
 
 pub use apply::apply;
 pub use delays::{Delay, Steps};
+pub use halt::Halt;
 pub use memory::{Global, Memory, UNDEFINED};
-pub use run::{Halt, Progress, Run};
+pub use run::{Progress, Run};

@@ -230,6 +230,34 @@ fn deadlock_across_cores() {
     assert_eq!(found.what, "waits for core 1, which has come to its end");
 }
 
+/// A flag that is set behind what waits itself is not one that nobody sets.
+#[test]
+fn a_deadlock_says_who_waits_for_whom() {
+    let what = |lines: &str| {
+        let found = findings(&format!("cores 1\n{lines}"));
+        let deadlocks = found.into_iter().filter(|finding| finding.kind == Kind::Deadlock);
+        deadlocks.map(|finding| format!("{}: {}", finding.instruction.unwrap(), finding.what)).collect::<Vec<_>>()
+    };
+    assert_eq!(what("wait_flag v mte2 0\n"), ["wait_flag v mte2 0: waits for flag v mte2 0, which nobody sets"]);
+    let circle = "wait_flag v mte2 0\nset_flag mte2 v 0\nwait_flag mte2 v 0\nset_flag v mte2 0\n";
+    assert_eq!(
+        what(circle),
+        [
+            "wait_flag mte2 v 0: waits for flag mte2 v 0, which mte2 sets behind line 2, column 1: wait_flag v mte2 0",
+            "wait_flag v mte2 0: waits for flag v mte2 0, which v sets behind line 4, column 1: wait_flag mte2 v 0",
+        ]
+    );
+    let held = "wait_flag v mte2 0\nset_flag mte2 s 0\nwait_flag mte2 s 0\nset_flag v mte2 0\n";
+    assert_eq!(
+        what(held),
+        [
+            "wait_flag mte2 s 0: waits for flag mte2 s 0, which mte2 sets behind line 2, column 1: wait_flag v mte2 0",
+            "wait_flag v mte2 0: waits for flag v mte2 0, which nobody sets while the scalar unit waits at line 4, \
+             column 1: wait_flag mte2 s 0",
+        ]
+    );
+}
+
 #[test]
 fn inputs_are_not_written() {
     let text = |role: &str, write: &str| {

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use crate::program::{NodeId, Pipe};
 
-use super::run::{Halt, Progress, Run};
+use super::halt::Halt;
+use super::run::{Progress, Run};
 
 /// A step that waits until no other one can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,60 +1,14 @@
 //! A program on all its cores.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt;
 
 use super::apply::apply;
 use super::assumed::Assumed;
+use super::halt::Halt;
 use super::memory::{self, Global, Memory, UNDEFINED};
 use crate::program::{
     Action, Fault, FaultKind, FlagAt, NodeId, Pipe, PlaceAt, Program, ReadStep, Step, Walker, WriteStep, size_of,
 };
-
-/// Why a run stopped before its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// An instruction cannot be carried out.
-    Fault(Fault),
-    /// Nothing can go on: who waits, where.
-    Deadlock(Vec<(u32, Pipe, NodeId)>),
-}
-
-impl From<Fault> for Halt {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl Halt {
-    /// What happened, with the names of the program.
-    #[must_use]
-    pub fn describe(&self, program: &Program) -> String {
-        match self {
-            Self::Fault(fault) => fault.describe(program),
-            Self::Deadlock(waiting) => {
-                let wait = |(core, pipe, node): &(u32, Pipe, NodeId)| {
-                    let line = crate::text::describe(program.source(), *node);
-                    format!("core {core}, {} at {}: {line}", pipe.name(), program.locate(*node))
-                };
-                let some = waiting.iter().take(4).map(wait).collect::<Vec<_>>().join("; ");
-                let more = waiting.len().saturating_sub(4);
-                let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-                format!("nothing can go on: {some}{more}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Halt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fault(fault) => fault.fmt(f),
-            Self::Deadlock(waiting) => write!(f, "nothing can go on: {} pipes wait", waiting.len()),
-        }
-    }
-}
-
-impl std::error::Error for Halt {}
 
 /// What [`Run::advance`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +108,12 @@ impl<'p> Run<'p> {
     pub fn front(&self, core: u32, pipe: Pipe) -> Option<&Step> {
         let this = self.cores.get(core as usize)?;
         queue(pipe).map_or(this.held.as_ref(), |queue| this.queues[queue].front())
+    }
+
+    /// What stands in the queue of a pipe of a core, first what comes first. The scalar unit has none.
+    pub fn queued(&self, core: u32, pipe: Pipe) -> impl Iterator<Item = &Step> {
+        let this = self.cores.get(core as usize);
+        this.and_then(|this| queue(pipe).map(|queue| &this.queues[queue])).into_iter().flatten()
     }
 
     /// Global memory as it is now.

@@ -1,5 +1,7 @@
 //! Follows a run.
 
+mod deadlock;
+
 use std::collections::VecDeque;
 
 use crate::exec::{self, Progress, Run};
@@ -268,39 +270,6 @@ impl<'p> Watch<'p> {
         for (BufferId(id), buffer, end) in self.program.beyond_ub() {
             let what = || format!("{} ends at byte {end} of a UB of {have}", buffer.name);
             self.findings.add_of(id, Kind::Capacity, &Site::default(), buffer.field.as_deref(), what);
-        }
-    }
-
-    /// Nothing can go on.
-    fn deadlock(&mut self) {
-        let ended = (0..self.program.source().cores).find(|core| {
-            // A core may have come to a `sync_all` at the very end.
-            self.run.front(*core, Pipe::S).is_none() && self.run.walker(*core).is_some_and(Walker::ended)
-        });
-        for core in 0..self.program.source().cores {
-            let this = &self.cores[core as usize];
-            let full = self.run.front(core, Pipe::S).map(|step| step.action.pipe()).filter(|pipe| *pipe != Pipe::S);
-            for (pipe, _) in Pipe::ALL {
-                let Some(step) = self.run.front(core, pipe) else { continue };
-                // What the scalar unit is held at is in no queue.
-                let issued = this.queues[pipe as usize].front();
-                let site = issued.map_or_else(|| self.scalar_site(core), |issued| issued.site);
-                let site = site.at(step.node);
-                match (step.action, ended) {
-                    (Action::WaitFlag(flag), _) => {
-                        let while_full = full.map_or_else(String::new, |queue| {
-                            format!(" while the scalar unit waits for room in the queue of {}", queue.name())
-                        });
-                        let what = || format!("waits for flag {}, which nobody sets{while_full}", name(flag));
-                        self.findings.add(Kind::Deadlock, &site, None, what);
-                    }
-                    (Action::SyncAll(_), Some(ended)) => {
-                        let what = || format!("waits for core {ended}, which has come to its end");
-                        self.findings.add(Kind::Deadlock, &site, None, what);
-                    }
-                    _ => {}
-                }
-            }
         }
     }
 

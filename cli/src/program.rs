@@ -29,7 +29,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// That of a file.
     pub(crate) fn new(args: &ProgramArgs) -> Result<Self, Error> {
-        let text = fs::read_to_string(args.path()).map_err(|e| Error::file(args.path(), e))?;
+        let text = text_of(args.path())?;
         Self::of((args.path(), &text), &soc(&args.soc)?, &args.set)
     }
 
@@ -43,6 +43,21 @@ impl Loaded {
         let text = text_with(text, &settings.constants);
         let (program, _) = text::parse(&text, &soc).map_err(|e| Error::file(path, e))?;
         Ok(Self { program, text, soc, start: settings.start })
+    }
+}
+
+/// What stands in a file, without the mark that some editors put in front.
+pub(crate) fn text_of(path: &Path) -> Result<String, Error> {
+    let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let fine = String::from_utf8_lossy(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
+        let (line, before) = (1 + fine.matches('\n').count(), fine.rsplit('\n').next().unwrap_or_default());
+        let column = 1 + before.chars().count();
+        Error::file(path, format_args!("line {line}, column {column}: expected a text in UTF-8"))
+    })?;
+    match text.strip_prefix('\u{feff}') {
+        Some(text) => Ok(text.into()),
+        None => Ok(text),
     }
 }
 

@@ -213,3 +213,17 @@ fn a_hundred_findings_are_shown() {
     assert!(some.matches("\nwarning: no_barrier\n").count() == 100 && some.ends_with("\nand 1 more\n"), "{some}");
     assert_eq!(json(folder, "sanitize --program many.tile")["findings"].as_array().unwrap().len(), 101);
 }
+
+/// A mark in front of a text is no part of it; what is no text is told where it stops being one.
+#[test]
+fn programs_are_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("mark.tile"), "\u{feff}cores 1\nbarrier v\n").unwrap();
+    assert_eq!(json(folder, "sim --program mark.tile --set cores=2")["cores_used"], 2);
+    fs::write(folder.join("latin.tile"), b"cores 1\n# \xc3\xa9\xe9\nbarrier v\n").unwrap();
+    for command in ["sim", "sanitize", "disasm", "fuzz"] {
+        let line = "latin.tile: line 2, column 4: expected a text in UTF-8";
+        refuses(folder, &format!("{command} --program latin.tile"), 3, line);
+    }
+}

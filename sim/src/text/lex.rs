@@ -36,25 +36,30 @@ impl Token {
 const SIGNS: [&str; 20] =
     ["..", "<=", ">=", "==", "!=", "<", ">", ",", ";", ":", "=", "(", ")", "[", "]", "{", "}", "+", "-", "*"];
 
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// All words with where they stand. `#` begins a comment.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Position)>, TextError> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut tokens = Vec::new();
     let mut last = Position { line: 1, column: 1 };
     for (line, content) in (1..).zip(text.lines()) {
-        let code = content.split('#').next().unwrap_or_default();
-        let mut rest = code;
+        let mut rest = content.split('#').next().unwrap_or_default();
+        let mut column = 1;
         loop {
-            rest = rest.trim_start();
-            let column = 1 + code[..code.len() - rest.len()].chars().count();
+            let code = rest.trim_start();
+            column += rest[..rest.len() - code.len()].chars().count();
             let position = Position { line, column: u32::try_from(column).unwrap_or(u32::MAX) };
             last = position;
-            if rest.is_empty() {
+            if code.is_empty() {
                 tokens.push((Token::Line, position));
                 break;
             }
-            let (token, length) = token(rest).map_err(|problem| TextError { position, problem })?;
+            let (token, length) = token(code).map_err(|problem| TextError { position, problem })?;
             tokens.push((token, position));
-            rest = &rest[length..];
+            column += code[..length].chars().count();
+            rest = &code[length..];
         }
     }
     tokens.push((Token::End, last));

@@ -1,5 +1,7 @@
 //! The textual form of programs: reading what was written gives the same, and errors say where and what.
 
+use std::time::{Duration, Instant};
+
 use proptest::prelude::*;
 use ubtile_sim::generate::{Choices, Programs};
 use ubtile_sim::product::Soc;
@@ -141,6 +143,23 @@ fn assumptions_fit_in_the_element() {
         error(&format!("cores 1\nub a: 32\nlet n = read.i64 a[0] assume {}..{}", i64::MIN, i64::MAX))
             .starts_with("accepted")
     );
+}
+
+/// Each word is looked at once, however many come before it in its line: this took 20 seconds.
+#[test]
+fn long_lines_take_no_time() {
+    let text = format!("cores 1\nlet n = 1{}\n", " + 1".repeat(300_000));
+    let start = Instant::now();
+    parse(&text, &a2()).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// A mark in front of a text is no part of it, and of no line; it is wrong elsewhere.
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    assert!(error("\u{feff}cores 1\n").starts_with("accepted"));
+    assert!(error("\u{feff}lod\n").starts_with("line 1, column 1: expected a"));
+    assert!(error("cores 1\n\u{feff}\n").starts_with("line 2, column 1: expected a name, a number or a sign"));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `ubtile fuzz --program F`: search for values and an order of steps for which a tile program is wrong.
 
-use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Instant;
@@ -19,7 +18,7 @@ use crate::args::FuzzArgs;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Pair, Tested, TileRepro, quietly, smallest_tile};
 use crate::output::{self, Format, Report, count};
-use crate::program::given;
+use crate::program::{given, text_of};
 use crate::progress::Progress;
 use crate::soc::soc;
 use crate::tensors::Input;
@@ -107,8 +106,7 @@ pub(super) fn run(file: &Path, args: &FuzzArgs, format: Format) -> Result<(), Er
 
 /// A file with a program.
 fn read(file: &Path) -> Result<Tested, Error> {
-    let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
-    Ok(Tested { file: file.into(), text })
+    Ok(Tested { file: file.into(), text: text_of(file)? })
 }
 
 /// Tensors that keep the values of a file.

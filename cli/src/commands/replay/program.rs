@@ -1,7 +1,5 @@
 //! Running a failure of a tile program again.
 
-use std::fs;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use ubtile_sim::sanitize::sanitize;
@@ -12,6 +10,7 @@ use crate::commands::sim;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Kind, Pair, Tested, TileCase, TileRepro, quietly};
 use crate::output::{self, Format, Report};
+use crate::program::text_of;
 use crate::soc::soc;
 
 /// A failure of a tile program that ran again.
@@ -39,7 +38,7 @@ pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result
     };
     let tested = match &args.program {
         Some(file) => {
-            let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
+            let text = text_of(file)?;
             Tested { file: file.clone(), text }
         }
         None => repro.program.clone(),

@@ -1,6 +1,5 @@
 //! How long a program takes, what bounds it, and what would change that.
 
-use std::fs;
 use std::io::{Write as _, stderr};
 use std::path::Path;
 use std::time::Instant;
@@ -25,7 +24,7 @@ use crate::soc::soc;
 /// Times a program once, or for each value of a number.
 pub(super) fn run(args: &SimArgs, format: Format) -> Result<(), Error> {
     let soc = soc(&args.program.soc)?;
-    let text = fs::read_to_string(args.program.path()).map_err(|e| Error::file(args.program.path(), e))?;
+    let text = program::text_of(args.program.path())?;
     let job = Job {
         path: args.program.path(),
         text: &text,

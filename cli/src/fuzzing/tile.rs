@@ -197,8 +197,19 @@ impl Pair {
 
     /// The instructions that wait in a case.
     pub(crate) fn instructions(&self, case: &TileCase) -> Vec<Option<String>> {
-        let steps = Run::new(&self.program, case.values.clone()).finish_with(&case.delays).ok();
-        self.described(case, steps.as_ref()).into_iter().map(|(_, line)| line).collect()
+        self.described(case, self.steps(case).as_ref()).into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// The steps that should wait, and that the run of a case ends without, in words.
+    pub(crate) fn unreached(&self, case: &TileCase) -> Vec<String> {
+        let Some(steps) = self.steps(case) else { return Vec::new() };
+        let words = self.described(case, None).into_iter().map(|(step, _)| step);
+        words.zip(&case.delays).filter(|(_, delay)| !steps.reached(delay)).map(|(step, _)| step).collect()
+    }
+
+    /// What the run of a case does, if it comes to its end.
+    fn steps(&self, case: &TileCase) -> Option<Steps> {
+        Run::new(&self.program, case.values.clone()).finish_with(&case.delays).ok()
     }
 
     /// Whether several cores add floats to global memory.

@@ -168,6 +168,35 @@ fn a_sum_that_depends_on_the_order_is_found() {
     assert_eq!(json(at, "fuzz --program whole.tile --cases 9")["failure"], Value::Null);
 }
 
+/// Of a step that never comes nobody knows what would happen if it waited: that is no sign that all is well.
+#[test]
+fn a_step_that_does_not_come_is_no_all_clear() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("tenths.tile"), TENTHS).unwrap();
+    let (_, mut repro) = finds(at, "--program tenths.tile --seed 3");
+    // The scalar unit of a core hands out seven instructions, and then comes to its end.
+    let mut replayed = |step: u64| {
+        repro["delays"][0]["pipe"] = json!("s");
+        repro["delays"][0]["step"] = json!(step);
+        fs::write(at.join("changed.repro.json"), repro.to_string()).unwrap();
+        let output = output(at, "replay changed.repro.json --format json");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output, report)
+    };
+    assert_eq!(replayed(7).1["unreached"], json!([]));
+    let (late, report) = replayed(8);
+    let step = report["delays"][0].as_str().unwrap();
+    assert!(step.starts_with("step 8 of s of core "), "{step}");
+    assert_eq!((&report["now"], &report["unreached"]), (&Value::Null, &json!([step])));
+    assert_eq!(late.status.code(), Some(3));
+    let line = format!("this is not the order that was wrong: tenths.tile ends without {step}");
+    assert_eq!(String::from_utf8(late.stderr).unwrap(), format!("error: changed.repro.json: {line}\n"));
+    let text = String::from_utf8(output(at, "replay changed.repro.json").stdout).unwrap();
+    assert!(text.contains(&format!("\ndoes not come: {step}\n")), "{text}");
+    assert!(text.ends_with("now: nothing is wrong in another order\n"), "{text}");
+}
+
 /// Adding 0 makes -0 a 0 and every NaN the usual one. Of these, only the first is a difference.
 #[test]
 fn what_differs_from_another_program_is_found() {
@@ -250,6 +279,9 @@ fn repro_files_that_lie() {
     assert!(changed("/tensors/x/bits", json!("0")).contains("x has 1 words: its shape takes 256"));
     assert!(changed("/tensors/x/shape", json!([256])).contains("has x as f32 [256], and the program reads f32"));
     assert!(changed("/delays/0/pipe", json!("cube")).contains("'cube' is no pipe"));
+    assert!(
+        changed("/delays/0/core", json!(4)).contains("a step of core 4 that waits, and the program has cores 0 to 3")
+    );
     assert!(changed("/delays", Value::Null).contains("is no repro file"));
     assert!(changed("/program/text", json!("cores 0")).contains("tenths.tile: "));
     assert!(changed("/schema", json!("ubtile.sim.v1")).contains("has the schema 'ubtile.sim.v1'"));

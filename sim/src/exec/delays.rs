@@ -30,6 +30,14 @@ pub struct Steps {
     pub delayed: Vec<Option<NodeId>>,
 }
 
+impl Steps {
+    /// Whether the run came to a step.
+    #[must_use]
+    pub fn reached(&self, Delay { core, pipe, step }: &Delay) -> bool {
+        self.taken.get(*core as usize).is_some_and(|taken| taken[*pipe as usize] > *step)
+    }
+}
+
 impl Run<'_> {
     /// Runs to the end, core by core in program order as far as flags, other cores and delays allow. Where only delayed steps could go
     /// on, the first one of the list does.

@@ -23,6 +23,8 @@ pub(in crate::commands) struct ReplayProgram {
     model_hash: String,
     /// The steps that wait, with their instructions.
     delays: Vec<String>,
+    /// Those of them that the run ends without: it is not in the order that was wrong.
+    unreached: Vec<String>,
     /// What was wrong when the file was written.
     was: Finding,
     /// What is wrong now.
@@ -57,6 +59,7 @@ pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result
         soc: product.name().into(),
         model_hash: product.model_hash(),
         delays: words.collect(),
+        unreached: pair.unreached(&case),
         was: repro.failure,
         now,
     };
@@ -69,7 +72,14 @@ pub(super) fn run(repro: TileRepro, args: &ReplayArgs, format: Format) -> Result
         false => Ok(()),
     };
     output::print(format, &report)?;
-    end(&report.program, &report.was, report.now.as_ref(), saved)
+    let ReplayProgram { program, was, now, unreached, .. } = &report;
+    match unreached.first() {
+        Some(step) if now.is_none() => {
+            saved?;
+            Err(wrong(format!("this is not the order that was wrong: {program} ends without {step}")))
+        }
+        _ => end(program, was, now.as_ref(), saved),
+    }
 }
 
 /// Line and core of what is wrong now: what the sanitizer names, or the first step that waits.
@@ -87,10 +97,14 @@ impl Report for ReplayProgram {
     const SCHEMA: &'static str = "ubtile.replay.program.v1";
 
     fn text(&self) -> String {
-        let Self { program, against, soc, delays, was, now, .. } = self;
+        let Self { program, against, soc, delays, unreached, was, now, .. } = self;
         let against = against.as_ref().map(|other| format!(" against {other}")).unwrap_or_default();
         let delays: String = delays.iter().map(|delay| format!("waits: {delay}\n")).collect();
-        let now = now_line(was, now.as_ref());
-        format!("{program}{against} on {soc}\n{delays}was: {}: {}\nnow: {now}\n", was.kind, was.message)
+        let unreached: String = unreached.iter().map(|step| format!("does not come: {step}\n")).collect();
+        let now = match now {
+            None if !unreached.is_empty() => "nothing is wrong in another order".into(),
+            now => now_line(was, now.as_ref()),
+        };
+        format!("{program}{against} on {soc}\n{delays}{unreached}was: {}: {}\nnow: {now}\n", was.kind, was.message)
     }
 }

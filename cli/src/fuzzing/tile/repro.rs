@@ -130,6 +130,13 @@ impl TileRepro {
             let DelayDocument { core, pipe, step, .. } = document;
             let known = Pipe::ALL.into_iter().find(|(_, name)| name == pipe);
             let (pipe, _) = known.ok_or_else(|| format!("'{pipe}' is no pipe"))?;
+            let cores = program.source().cores;
+            if *core >= cores {
+                return Err(format!(
+                    "has a step of core {core} that waits, and the program has cores 0 to {}",
+                    cores - 1
+                ));
+            }
             Ok(Delay { core: *core, pipe, step: *step })
         };
         let delays = self.delays.iter().map(delay).collect::<Result<_, String>>()?;

@@ -14,6 +14,7 @@ use ubtile_tiling::Operator;
 use crate::args::FuzzArgs;
 use crate::error::Error;
 use crate::fuzzing::{Finding, Found, Generator, Repro, Subject, Verdict, Worker, quietly, smallest};
+use crate::invocation;
 use crate::output::{self, Format, Report};
 use crate::progress::Progress;
 
@@ -125,7 +126,9 @@ fn found_wrong(
 ) -> (Option<String>, Error) {
     let repro = saved.map(|path| path.display().to_string());
     let how = match &repro {
-        Ok(path) => format!("run it again with: ubtile replay {path}"),
+        Ok(path) => {
+            format!("run it again with: {}", invocation::line(&["ubtile".into(), "replay".into(), path.clone()]))
+        }
         Err(why) => format!("there is no file that shows it, {why}; --seed {seed} finds it again"),
     };
     (repro.ok(), Error::Check(format!("{what}: {kind}: {message}; {how}")))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
 use super::fuzz::{finds, finds_without_a_file};
-use crate::{fails, files, json, ok, output, refuses};
+use crate::{fails, files, json, ok, output, refuses, ubtile};
 
 /// A folder with the example programs.
 fn folder() -> TempDir {
@@ -212,6 +212,18 @@ fn what_differs_from_another_program_is_found() {
     let text = String::from_utf8(output(at, &format!("replay {file}")).stdout).unwrap();
     assert!(text.contains("was: differ: z, and that of") && text.contains("now: the same"), "{text}");
     assert_eq!(json(at, &format!("replay {file} --program copies.tile"))["now"], Value::Null);
+}
+
+/// A file is named as a shell takes it.
+#[test]
+fn the_command_that_runs_a_failure_again_is_one_for_a_shell() {
+    let folder = tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("tenths.tile"), TENTHS).unwrap();
+    let mut command = ubtile(at, "fuzz --program tenths.tile --seed 3");
+    let stderr = String::from_utf8(command.args(["--output", "my folder"]).output().unwrap().stderr).unwrap();
+    let line = "; run it again with: ubtile replay 'my folder/tenths-order-3.repro.json'\n";
+    assert!(stderr.ends_with(line), "{stderr}");
 }
 
 fn fails_with(at: &Path, args: &str) -> String {

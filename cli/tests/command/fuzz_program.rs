@@ -127,11 +127,17 @@ fn a_race_is_found_and_run_again_and_opened() {
     let profile = profile.into_iter().find(|path| path.to_string_lossy().contains("OPPROF_racy_")).unwrap();
     assert!(profile.join("simulator/trace.json").is_file());
 
-    // A clock stops at a flag that is set twice: then there is no page, and the failure is told all the same.
+    // A clock stops at a flag that is set twice: then there is no page, and the failure is told all the same, also in the reports.
     fs::write(at.join("twice.tile"), without("wait_flag")).unwrap();
     let stderr = fails_with(at, &format!("replay {file} --program twice.tile --output none"));
-    assert!(stderr.starts_with("warning: no page and no trace: twice.tile: ") && !at.join("none").exists(), "{stderr}");
+    assert!(stderr.starts_with("warning: no page and no trace: twice.tile: "), "{stderr}");
     assert!(stderr.contains("error: twice.tile: sanitizer: "), "{stderr}");
+    assert!(fs::read_dir(at.join("none")).unwrap().count() == 2);
+    let saved: Value = serde_json::from_str(&fs::read_to_string(at.join("none/report.json")).unwrap()).unwrap();
+    assert_eq!((&saved["failure"]["kind"], &saved["task_us"]), (&json!("sanitizer"), &Value::Null));
+    let text = fs::read_to_string(at.join("none/report.txt")).unwrap();
+    let reason = saved["reason"].as_str().unwrap();
+    assert!(stderr.contains(reason) && text.starts_with("A failure: sanitizer: ") && text.contains(reason), "{text}");
 
     let fixed = json(at, &format!("replay {file} --program add_double_buffer.tile"));
     assert_eq!((&fixed["schema"], &fixed["now"]), (&json!("ubtile.replay.program.v1"), &Value::Null));

@@ -69,6 +69,12 @@ impl Run<'_> {
     }
 }
 
+/// Writes the report of a program that cannot be timed.
+pub(super) fn write_untimed(folder: &Folder, report: &Simulated) -> Result<(), Error> {
+    folder.text("report.json", &output::json(report)?)?;
+    Ok(folder.text("report.txt", &report.text())?)
+}
+
 /// Writes reports side by side, their page, and their comparison.
 pub(super) fn write_all(folder: &Folder, reports: &[Simulated], comparison: &str) -> Result<(), Error> {
     folder.text("report.json", &output::json_all(reports)?)?;

@@ -68,11 +68,22 @@ pub(super) fn each<T>(
     Ok(points)
 }
 
-/// Times a program once and writes what is asked for.
+/// Times a program once and writes what is asked for; where it cannot be timed, what is known without.
 pub(super) fn save(path: &Path, text: &str, soc: &Soc, save: &SaveArgs, failure: Failure) -> Result<(), Error> {
     let job = Job { path, text, soc, set: &[], seed: 0, save };
-    let report = Simulated { failure: Some(failure), ..job.single()? };
-    saved::write(save.folder.as_deref(), |folder| job.save(folder, &report))
+    let folder = save.folder.as_deref();
+    match job.single() {
+        Ok(report) => {
+            let report = Simulated { failure: Some(failure), ..report };
+            saved::write(folder, |folder| job.save(folder, &report))
+        }
+        Err(untimed) => {
+            let reason = Some(untimed.to_string());
+            let report = Simulated { failure: Some(failure), reason, ..job.outline(soc) };
+            saved::write(folder, |folder| saved::write_untimed(folder, &report))?;
+            Err(untimed)
+        }
+    }
 }
 
 struct Job<'a> {

@@ -35,6 +35,8 @@ use crate::program::{Program, ProgramError, Role, Source, TensorId};
 use builder::Builder;
 use pieces::Most;
 use room::Room;
+use shape::BLOCK_BYTES;
+use substitute::{OF_ROWS, OF_RUNS, OF_WORDS};
 
 /// The generation whose published kernels this model has: that of Atlas A2 and A3.
 const KERNELS_OF: u32 = 2201;
@@ -208,9 +210,28 @@ fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
     if problem.tensors().any(|slot| slot.dtype == Dtype::Bf16) && !plan.target().capabilities.bf16 {
         return Err(LowerError::NotOnCore(Dtype::Bf16));
     }
-    // What unpooling and the grid sampler do not hold of a plane costs them more than what the scalar unit shifts.
-    let rows = matches!(plan, TilingPlan::ReplicationPad2dBackward(_) | TilingPlan::Im2colBackward(_));
-    Room::new(plan.target(), soc, rows)
+    Room::new(plan.target(), soc, shifted(&problem, plan.target().local_bytes))
+}
+
+/// Bytes that a program shifts at a time where copies take whole blocks alone.
+fn shifted(problem: &Problem, local_bytes: usize) -> usize {
+    /// Of so many parts of local memory a plane is one at most that is held beside what shifts it.
+    const HELD: usize = 6;
+    match problem {
+        Problem::ReplicationPad2dBackward(_) | Problem::Im2colBackward(_) => OF_ROWS,
+        // Channels and points are exchanged all the time.
+        Problem::GridSampler2dBackward(_) if local_bytes / 8 >= OF_WORDS => OF_WORDS,
+        Problem::GridSampler2dBackward(_) => 0,
+        // What it does not hold of a plane costs it more than what the scalar unit shifts.
+        Problem::MaxUnpool2dBackward(_) => {
+            let plane = |slot: TensorSlot| {
+                slot.shape.get(2).saturating_mul(slot.shape.get(3)).saturating_mul(slot.dtype.size())
+            };
+            let small = problem.tensors().all(|slot| plane(slot) <= local_bytes / HELD);
+            let odd = problem.tensors().any(|slot| !plane(slot).is_multiple_of(BLOCK_BYTES));
+            if small && odd { OF_RUNS } else { 0 }
+        }
+    }
 }
 
 /// A native plan's code, and its pieces.
@@ -239,7 +260,7 @@ pub fn vendor(problem: &Problem, plan: &VendorPlan, soc: &Soc) -> Result<Program
         return Err(LowerError::NotLowered("the vendor's kernels of this generation"));
     }
     contiguous(problem)?;
-    let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc, false)?;
+    let room = Room::new(&soc.target_spec().map_err(LowerError::Unknown)?, soc, 0)?;
     let source = match problem {
         Problem::GridSampler2dBackward(problem) => grid_sampler_2d_backward::vendor(problem, plan, room)?,
         Problem::ReplicationPad2dBackward(problem) => replication_pad2d_backward::vendor(problem, plan, room)?,

@@ -29,13 +29,13 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// That of a plan's target on a product, some of it for rows that vector instructions shift where copies cannot, if there may be many.
-    pub(super) fn new(target: &TargetSpec, soc: &Soc, rows: bool) -> Result<Self, LowerError> {
+    /// That of a plan's target on a product, some of it for what vector instructions shift where copies cannot, so many bytes at a time.
+    pub(super) fn new(target: &TargetSpec, soc: &Soc, shifted: usize) -> Result<Self, LowerError> {
         let flags = soc.sync.event_ids.get().map_err(|unknown| LowerError::Unknown(unknown.clone()))?.get();
         if flags < FEWEST_FLAGS {
             return Err(LowerError::Flags { got: flags, want: FEWEST_FLAGS });
         }
-        let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, rows, soc));
+        let scratch = (!target.capabilities.unaligned_copy).then(|| Scratch::of(target.local_bytes, shifted, soc));
         let bytes = scratch.map_or(0, Scratch::bytes);
         let Some(local_bytes) = target.local_bytes.checked_sub(bytes) else {
             return Err(LowerError::LocalBytes { got: target.local_bytes, want: bytes });

@@ -31,7 +31,7 @@ use super::room::Room;
 
 pub(super) use scalar_unit::transport;
 use shift::Shifting;
-pub(super) use shift::{ROWS, TURNED, period, turn};
+pub(super) use shift::{OF_ROWS, OF_RUNS, OF_WORDS, ROWS, TURNED, period, turn};
 
 /// Local memory that this takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +46,12 @@ pub(super) struct Scratch {
 const SPARE: usize = 16;
 
 impl Scratch {
-    /// Of so much local memory, for a program with many rows that copies do not take, or one whose indices and coordinates are apart.
-    pub(super) fn of(local_bytes: usize, rows: bool, soc: &Soc) -> Self {
-        let shifted = if rows { shift::shifted_bytes(local_bytes) } else { None };
+    /// Of so much local memory, for a program that shifts so many bytes at a time that copies do not take, or one whose indices and
+    /// coordinates are apart.
+    pub(super) fn of(local_bytes: usize, shifted: usize, soc: &Soc) -> Self {
         let spares = local_bytes / SPARE >= every_second::BYTES;
-        Self { shifted, seconds: !rows && spares && every_second::gathers(soc) }
+        let seconds = shifted < OF_ROWS && spares && every_second::gathers(soc);
+        Self { shifted: shift::shifted_bytes(local_bytes, shifted), seconds }
     }
 
     /// All of it.

@@ -14,8 +14,12 @@ use crate::program::{BufferId, Expr, Instruction, IntOp, Local, Pipe, Rows, Tran
 pub(in crate::lower) const ROWS: usize = 16;
 /// Bytes of a transposed block, and of what lies in front of transposed ones.
 pub(in crate::lower) const TURNED: usize = ROWS * BLOCK_BYTES;
-/// Most bytes that are shifted at a time: enough for sixteen rows of each distance from a block, of 130 columns.
-const MOST: usize = 33 << 10;
+/// Most bytes that are shifted at a time of rows: enough for sixteen of each distance from a block, of 130 columns.
+pub(in crate::lower) const OF_ROWS: usize = 33 << 10;
+/// The same of planes, of which each is one run.
+pub(in crate::lower) const OF_RUNS: usize = 8 << 10;
+/// The same where elements of 32 bits are transposed: those of sixteen transpositions twice.
+pub(in crate::lower) const OF_WORDS: usize = 2 * ROWS * TURNED;
 /// Fewest bytes that are worth it.
 const FEWEST: usize = 4 << 10;
 
@@ -32,10 +36,10 @@ pub(super) struct Shifting {
     pub(super) image: BufferId,
 }
 
-/// Bytes that are shifted at a time in a local memory of that size, if it is worth it.
-pub(super) const fn shifted_bytes(local: usize) -> Option<usize> {
+/// Bytes that are shifted at a time in a local memory of that size, at most so many, if it is worth it.
+pub(super) const fn shifted_bytes(local: usize, most: usize) -> Option<usize> {
     let share = local * 2 / 15 / 1024 * 1024;
-    let bytes = if share < MOST { share } else { MOST };
+    let bytes = if share < most { share } else { most };
     if bytes < FEWEST { None } else { Some(bytes) }
 }
 

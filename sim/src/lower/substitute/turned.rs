@@ -3,9 +3,9 @@
 //! Operands are copied to and from buffers of whole transpositions, so that these touch nothing else.
 
 use super::Substitute;
-use super::shift::{ROWS, turn};
+use super::shift::{OF_WORDS, ROWS, turn};
 use crate::lower::builder::{Builder, int};
-use crate::lower::shape::BLOCK_BYTES;
+use crate::lower::shape::{BLOCK_BYTES, stride};
 use crate::product::Element;
 use crate::program::{BufferId, Burst, Expr, Local, Move, Rows, Transpose};
 
@@ -18,8 +18,7 @@ const WORDS: usize = ROWS * BLOCK_BYTES / 4;
 impl Substitute<'_> {
     /// The buffers for both sides, and for what is between, where there is room for them.
     fn aside(&mut self, b: &mut Builder) -> Option<[BufferId; 2]> {
-        let bytes =
-            self.room.scratch.and_then(|scratch| scratch.shifted).filter(|bytes| *bytes >= 2 * ALL * BLOCK_BYTES)?;
+        let bytes = self.room.scratch.and_then(|scratch| scratch.shifted).filter(|bytes| *bytes >= OF_WORDS)?;
         let shifting = self.shifting(b, bytes);
         Some([shifting.rows, shifting.turned])
     }
@@ -67,29 +66,52 @@ impl Substitute<'_> {
         b: &mut Builder,
         Transpose { to, from, repeats, .. }: &Transpose,
     ) -> bool {
-        let strides = |rows: &Rows| (rows.row, rows.pair, rows.repeat);
         let Some(repeats) = repeats.as_constant().and_then(|repeats| usize::try_from(repeats).ok()) else {
             return false;
         };
-        let pitch = usize::from(to.pair);
-        if strides(from) != (1, 2, 16) || (to.row, to.repeat) != (1, 2) || repeats > ROWS || pitch < 2 * repeats {
+        let all = repeats.min(ROWS);
+        let [row, next, pitch, behind] = [from.row, from.repeat, to.pair, to.repeat].map(usize::from);
+        // Rows of all repeats are as far apart, or those of a repeat are beside those of the one before; so are columns.
+        let [apart, beside] = [next == ROWS * row && row > 0, next == 1 && row >= all];
+        let [side_by_side, in_turn] = [behind == 2 && pitch >= 2 * repeats, behind == 8 * pitch && pitch >= 2];
+        let even = usize::from(from.pair) == 2 * row && to.row == 1;
+        if !even || !(apart || beside) || !(side_by_side || in_turn) {
             return false;
         }
         let Some([rows, turned]) = self.aside(b) else { return false };
         self.delivered.insert(from.at.buffer);
         b.interrupt();
-        move_blocks(b, (rows.at(0), 0), (from.at.clone(), 0), [1, ROWS * repeats]);
-        // Of a row of each repeat at a time: a block has a half of an element of each. Element, row, and half.
-        let halves = Rows { at: turned.at(0), row: 1, pair: 32, repeat: 2 };
-        transpose(b, halves, Rows { at: rows.at(0), row: 16, pair: 32, repeat: 1 }, 16);
-        // Both halves of eight rows: element, repeat, and which eight.
-        for eight in 0..2 {
-            let from = Rows { at: turned.at(eight * 16 * BLOCK), row: 1, pair: 2, repeat: 32 };
-            let to = Rows { at: rows.at((int(ALL) + eight) * BLOCK), row: 2, pair: 4, repeat: 32 };
-            transpose(b, to, from, 8);
+        for first in (0..repeats).step_by(ROWS) {
+            let count = ROWS.min(repeats - first);
+            let gap = |pitch: usize, blocks: usize| (pitch - blocks) * BLOCK_BYTES;
+            let source = from.at.further(int(first * next) * BLOCK);
+            let halves = if apart {
+                move_blocks(b, (rows.at(0), 0), (source, gap(row, 1)), [ROWS * count, 1]);
+                Rows { at: rows.at(0), row: 16, pair: 32, repeat: 1 }
+            } else {
+                move_blocks(b, (rows.at(0), 0), (source, gap(row, count)), [ROWS, count]);
+                Rows { at: rows.at(0), row: 1, pair: 2, repeat: stride(count) }
+            };
+            // Of a row of each repeat at a time: a block has a half of an element of each. Element, row, and half.
+            transpose(b, Rows { at: turned.at(0), row: 1, pair: 32, repeat: 2 }, halves, 16);
+            // Both halves of eight rows: element, repeat, and which eight.
+            for eight in 0..2 {
+                let from = Rows { at: turned.at(eight * 16 * BLOCK), row: 1, pair: 2, repeat: 32 };
+                let to = Rows { at: rows.at((int(ALL) + eight) * BLOCK), row: 2, pair: 4, repeat: 32 };
+                transpose(b, to, from, 8);
+            }
+            let target = to.at.further(int(first * behind) * BLOCK);
+            let made = rows.at(int(ALL) * BLOCK);
+            if side_by_side {
+                let gaps = [gap(pitch, 2 * count), gap(2 * ROWS, 2 * count)];
+                move_blocks(b, (target, gaps[0]), (made, gaps[1]), [8, 2 * count]);
+                continue;
+            }
+            for repeat in 0..count {
+                let [to, from] = [target.further(int(repeat * behind) * BLOCK), made.further(int(2 * repeat) * BLOCK)];
+                move_blocks(b, (to, gap(pitch, 2)), (from, gap(2 * ROWS, 2)), [8, 2]);
+            }
         }
-        let gap = |pitch: usize| (pitch - 2 * repeats) * BLOCK_BYTES;
-        move_blocks(b, (to.at.clone(), gap(pitch)), (rows.at(int(ALL) * BLOCK), gap(2 * ROWS)), [8, 2 * repeats]);
         b.settle();
         true
     }

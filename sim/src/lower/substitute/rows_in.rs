@@ -13,6 +13,8 @@ use crate::lower::shape::BLOCK_BYTES;
 use crate::program::{Burst, Expr, Global, Granularity, Instruction, Load, Move, Pipe, Relation, Scalar};
 
 const BLOCK: i64 = BLOCK_BYTES as i64;
+/// Bytes of a row that is too long to be shifted at a time.
+const LONG: usize = 1 << 20;
 /// Most blocks of a row for which one transposition takes a block of all rows, instead of all blocks of sixteen rows.
 const NARROW: usize = 4;
 
@@ -48,8 +50,9 @@ impl Shape {
     /// Of rows that can be shifted; the bytes that are there for it.
     pub(super) fn of(load: &Load, to_pitch: &Expr, size: usize, bytes: usize) -> Option<Self> {
         let constant = |expr: &Expr| usize::try_from(expr.as_constant()?).ok();
-        let to_pitch = constant(to_pitch)?;
         let single = load.burst.blocks.as_constant() == Some(1);
+        // A row of a length that nobody knows yet comes in parts.
+        let to_pitch = constant(to_pitch).or(single.then_some(LONG))?;
         let pitch =
             if single { Some(to_pitch) } else { constant(&(load.burst.bytes.clone() + load.burst.from_gap.clone())) }?;
         let zero = load.pad.as_ref().is_none_or(|pad| pad.value == Scalar::from(0));

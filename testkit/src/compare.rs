@@ -70,8 +70,10 @@ pub struct Worst {
     pub got_number: f64,
     /// What it must be.
     pub want: Cell,
-    /// Relative error, where one was taken.
-    pub error: f64,
+    /// The same as a number.
+    pub want_number: f64,
+    /// Relative error of a sum; the absolute one where it is small or not finite; none where the bits decide.
+    pub error: Option<f64>,
 }
 
 /// A result that is not what the reference expects.
@@ -107,7 +109,8 @@ impl fmt::Display for Report {
         let Self { exact, relative, small, non_finite, unjudged, mean, worst, max_ulps } = self;
         write!(f, "{exact} in bits, {relative} relative, {small} small, {non_finite} not finite, {unjudged} unjudged")?;
         if let Some(worst) = worst {
-            write!(f, "; mean error {mean:.3e}, max {:.3e} at {:?}, {max_ulps} ulps", worst.error, worst.index)?;
+            let error = worst.error.unwrap_or_default();
+            write!(f, "; mean error {mean:.3e}, max {error:.3e} at {:?}, {max_ulps} ulps", worst.index)?;
         }
         Ok(())
     }
@@ -123,13 +126,16 @@ impl fmt::Display for Mismatch {
             Reason::Relative => "relative error",
             Reason::Mean => "mean relative error",
         };
-        let Worst { index, part, got, got_number, want, error } = &self.at;
-        write!(f, "{rule} at {index:?} part {part}: {got_number:e} ({got:#x}), expected ")?;
+        let Worst { index, part, got, got_number, want, want_number, error } = &self.at;
+        write!(f, "{rule} at {index:?} part {part}: {got_number:e} ({got:#x}), expected {want_number:e}")?;
         match want {
-            Cell::Bits(bits) => write!(f, "{bits:#x}")?,
-            Cell::Sum(s) => write!(f, "{:e} from {} terms of magnitude {:e}", s.value, s.terms, s.magnitude)?,
+            Cell::Bits(bits) => write!(f, " ({bits:#x})")?,
+            Cell::Sum(s) => write!(f, " from {} terms of magnitude {:e}", s.terms, s.magnitude)?,
         }
-        write!(f, ", error {error:e} ({})", self.report)
+        if let Some(error) = error {
+            write!(f, ", error {error:e}")?;
+        }
+        write!(f, " ({})", self.report)
     }
 }
 
@@ -168,6 +174,10 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatc
             got,
             got_number: decode(dtype, got),
             want,
+            want_number: match want {
+                Cell::Bits(bits) => decode(dtype, bits),
+                Cell::Sum(sum) => sum.value,
+            },
             error,
         };
         let sum = match want {
@@ -175,7 +185,7 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatc
                 report.exact += 1;
                 continue;
             }
-            Cell::Bits(_) => return Err(Box::new(Mismatch { reason: Reason::Bits, at: at(f64::NAN), report })),
+            Cell::Bits(_) => return Err(Box::new(Mismatch { reason: Reason::Bits, at: at(None), report })),
             Cell::Sum(sum) => sum,
         };
         match judge(dtype, &limits, expected.compute, got, &sum) {
@@ -190,18 +200,18 @@ pub fn compare(result: &Data, expected: &Expected) -> Result<Report, Box<Mismatc
                     let ulps = ulp_distance(dtype, got, encode(dtype, sum.value)).unwrap_or(0);
                     report.max_ulps = report.max_ulps.max(ulps);
                 }
-                if report.worst.as_ref().is_none_or(|worst| error > worst.error) {
-                    report.worst = Some(at(error));
+                if report.worst.as_ref().is_none_or(|worst| Some(error) > worst.error) {
+                    report.worst = Some(at(Some(error)));
                 }
             }
             Verdict::Wrong(reason) => {
                 let error = (decode(dtype, got) - sum.value).abs();
-                return Err(Box::new(Mismatch { reason, at: at(error), report }));
+                return Err(Box::new(Mismatch { reason, at: at(Some(error)), report }));
             }
         }
     }
     match report.worst.clone() {
-        Some(at) if at.error >= 10.0 * limits.relative => {
+        Some(at) if at.error >= Some(10.0 * limits.relative) => {
             Err(Box::new(Mismatch { reason: Reason::Relative, at, report }))
         }
         Some(at) if report.mean >= limits.relative => Err(Box::new(Mismatch { reason: Reason::Mean, at, report })),

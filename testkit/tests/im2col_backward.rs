@@ -92,7 +92,11 @@ fn a_sum_in_f32_passes_the_comparison_and_a_wrong_one_does_not() {
     let columns = im2col_inputs(&problem, Fill::Uniform, &mut Rng::new(3));
     let expected = run(&problem, &columns);
     let report = compare(&expected.to_data(), &expected).unwrap();
-    assert!(report.max_ulps == 0 && report.relative > 2000 && report.worst.unwrap().error < 6e-8, "{}", report.mean);
+    assert!(
+        report.max_ulps == 0 && report.relative > 2000 && report.worst.unwrap().error < Some(6e-8),
+        "{}",
+        report.mean
+    );
     let mut wrong = expected.to_data();
     let term = columns.number(0);
     let changed = (0..400).find(|&o| wrong.number(o).abs() > 0.5).unwrap();

@@ -103,7 +103,7 @@ fn row(case: &Case, level: Level, threads: Threads) -> Result<Row, Error> {
         let verdict = match compare(result, expected) {
             Ok(report) if report.relative + report.small == 0 => format!("{tensor} equal in bits"),
             Ok(report) => {
-                let error = report.worst.map_or(0.0, |worst| worst.error);
+                let error = report.worst.and_then(|worst| worst.error).unwrap_or(0.0);
                 format!("{tensor} max error {error:.1e}")
             }
             Err(mismatch) => {

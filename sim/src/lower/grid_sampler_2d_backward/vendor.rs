@@ -83,12 +83,12 @@ pub(in crate::lower) fn vendor(problem: &Problem, plan: &VendorPlan, room: Room)
     let role = role(problem.want_grid_grad, Role::Output, Role::Workspace);
     let grid_grad = source.tensor("grid_grad", dtype, &grid, role);
 
-    let pixels = cast::parts(plan);
+    let pixels = cast::parts(plan)?;
     if input_grad.is_some() {
         cast::zero(&mut b, &pixels, sums, plan)?;
         b.begin_together();
     }
-    let parts = parts(plan);
+    let parts = parts(plan)?;
     let longest = parts.iter().map(Range::len).max().unwrap_or(1).max(1);
     let chunk = field(plan, "ubFactorElement")?.min(longest).next_multiple_of(8);
     let coordinates = Coordinates::new(&mut b, problem, grid_values, chunk)?;
@@ -137,10 +137,10 @@ pub(in crate::lower) fn vendor(problem: &Problem, plan: &VendorPlan, room: Room)
 }
 
 /// The points of each core, counted over all images.
-fn parts(plan: &VendorPlan) -> Vec<Range<usize>> {
-    let of = |name: &str| plan.field(name).unwrap_or(0);
-    let plane = of("gridH") * of("gridW");
-    let (each, tail, images) = (of("pNumPerCore"), of("tailPNum"), of("tailBNum"));
+fn parts(plan: &VendorPlan) -> Result<Vec<Range<usize>>, LowerError> {
+    let of = |name| field(plan, name);
+    let plane = of("gridH")? * of("gridW")?;
+    let (each, tail, images) = (of("pNumPerCore")?, of("tailPNum")?, of("tailBNum")?);
     let mut first = 0;
     let run = |core: usize| {
         let more = usize::from(core < tail) + if core < images { plane } else { 0 };
@@ -148,7 +148,7 @@ fn parts(plan: &VendorPlan) -> Vec<Range<usize>> {
         first = run.end;
         run
     };
-    (0..plan.block_dim()).map(run).collect()
+    Ok((0..plan.block_dim()).map(run).collect())
 }
 
 impl Lowering {

@@ -12,11 +12,11 @@ use crate::product::{Element, Rounding};
 use crate::program::{Burst, Expr, Pipe, TensorId, Vector, VectorOp};
 
 /// Elements of each core.
-pub(super) fn parts(plan: &VendorPlan) -> Vec<Range<usize>> {
-    let of = |name: &str| plan.field(name).unwrap_or(0);
-    let (used, each, tail) = (of("usedCoreNumCast"), of("pNumPerCoreCast"), of("tailPNumCast"));
+pub(super) fn parts(plan: &VendorPlan) -> Result<Vec<Range<usize>>, LowerError> {
+    let of = |name| field(plan, name);
+    let (used, each, tail) = (of("usedCoreNumCast")?, of("pNumPerCoreCast")?, of("tailPNumCast")?);
     let first = |core: usize| core.min(used) * each + core.min(tail);
-    (0..plan.block_dim()).map(|core| first(core)..first(core + 1)).collect()
+    Ok((0..plan.block_dim()).map(|core| first(core)..first(core + 1)).collect())
 }
 
 /// `body` for each piece of a core's elements: the first one, and how many.

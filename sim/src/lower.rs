@@ -210,7 +210,12 @@ fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
     if problem.tensors().any(|slot| slot.dtype == Dtype::Bf16) && !plan.target().capabilities.bf16 {
         return Err(LowerError::NotOnCore(Dtype::Bf16));
     }
-    Room::new(plan.target(), soc, shifted(&problem, plan.target().local_bytes))
+    let room = |shifted| Room::new(plan.target(), soc, shifted);
+    let most = room(shifted(&problem, plan.target().local_bytes))?;
+    if let TilingPlan::ReplicationPad2dBackward(plan) = plan {
+        return replication_pad2d_backward::room(plan, most, room);
+    }
+    Ok(most)
 }
 
 /// Bytes that a program shifts at a time where copies take whole blocks alone.

@@ -94,6 +94,8 @@ fn batches_of_padded_rows() {
                 (16, 28, 28, [8; 4]),
                 (9, 5, 9, [17, 20, 2, 0]),
                 (6, 4, 2, [0, 35, 0, 1]),
+                (20, 15, 15, [1; 4]),
+                (9, 31, 31, [1; 4]),
             ] {
                 let pad = ReplicationPad { dtype: *dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() };
                 let kinds = kinds(&mut rng);
@@ -133,6 +135,34 @@ fn im2col() {
             let spec = Im2col { dtype, out_dtype: dtype, n, c, h, w, kernel, stride, padding, ..Im2col::default() };
             let kinds = kinds(&mut rng);
             check(&Problem::Im2colBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+/// More rows than transpositions take at once, in one piece and in several, and rows of windows that lie side by side by their remainder.
+#[test]
+fn columns_of_im2col_in_order() {
+    let mut rng = Rng::new(67);
+    for soc in SOCS {
+        for dtype in dtypes(soc) {
+            for (h, w, kernel, stride) in
+                [(40, 30, [3, 3], [2, 2]), (37, 13, [2, 3], [1, 5]), (3, 5, [2, 2], [2, 7]), (35, 1100, [2, 2], [2, 2])]
+            {
+                let spec = Im2col {
+                    dtype: *dtype,
+                    out_dtype: *dtype,
+                    n: 1,
+                    c: 1,
+                    h,
+                    w,
+                    kernel,
+                    stride,
+                    padding: [1, 1],
+                    ..Im2col::default()
+                };
+                let kinds = kinds(&mut rng);
+                check(&Problem::Im2colBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
+            }
         }
     }
 }
@@ -200,6 +230,23 @@ fn grid_sampler() {
             );
             let kinds = kinds(&mut rng);
             check(&problem, &at(soc, &mut rng), kinds, rng.next_u64());
+        }
+    }
+}
+
+/// Channels and points are exchanged as often as there are sixteens of them, and rows of odd planes are shifted.
+#[test]
+fn grid_sampler_of_many_channels() {
+    let mut rng = Rng::new(68);
+    for soc in SOCS {
+        for dtype in dtypes(soc) {
+            for (c, [hi, wi], [ho, wo]) in [(64, [9, 17], [7, 11]), (33, [31, 15], [5, 13]), (70, [4, 8], [3, 16])] {
+                let problem = Problem::GridSampler2dBackward(
+                    GridSampler { dtype: *dtype, n: 1, c, hi, wi, ho, wo, ..GridSampler::default() }.problem(),
+                );
+                let kinds = kinds(&mut rng);
+                check(&problem, &At::cores(1).on(soc), kinds, rng.next_u64());
+            }
         }
     }
 }

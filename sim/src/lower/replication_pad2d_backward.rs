@@ -24,6 +24,7 @@ use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert, largest};
+use super::substitute::OF_ROWS;
 use super::{LowerError, bits_of, shares, tensor};
 use crate::program::{BufferId, Burst, Expr, Local, Pipe, Relation, Source, TensorId};
 
@@ -63,6 +64,22 @@ struct Piece {
     rows: Expr,
     column: Expr,
     columns: Expr,
+}
+
+/// What the program may use: the most for what shifts rows, or less where there are batches then.
+pub(super) fn room(
+    plan: &Plan,
+    most: Room,
+    with: impl Fn(usize) -> Result<Room, LowerError>,
+) -> Result<Room, LowerError> {
+    let Ok(compute) = Compute::of(plan.problem().dtype) else { return Ok(most) };
+    let batched = |room| Batches::of(plan, room, compute).is_some();
+    let enough = Batches::shifted(plan, compute);
+    if most.scratch.is_none() || enough >= OF_ROWS || batched(most) {
+        return Ok(most);
+    }
+    let less = with(enough)?;
+    Ok(if batched(less) { less } else { most })
 }
 
 /// The program.

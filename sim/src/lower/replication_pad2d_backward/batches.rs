@@ -106,6 +106,12 @@ impl Batches {
         ways.into_iter().find_map(fits)
     }
 
+    /// Bytes of sixteen rows of `grad_output` of each distance from a block, with what lies between them.
+    pub(super) fn shifted(plan: &Plan, compute: Compute) -> usize {
+        let from = plan.columns().padded * compute.size;
+        (ROWS * period(from) * from + 2 * BLOCK_BYTES).next_multiple_of(1 << 10)
+    }
+
     /// Bytes of local memory; none where columns cannot be added so.
     fn bytes(&self) -> Option<usize> {
         Some(self.slots.iter().sum::<u32>() as usize * self.batch_bytes() + Columns::bytes(self)? + Rows::bytes(self))

@@ -83,6 +83,8 @@ impl Substitute<'_> {
         for buffer in [fetched, turned, rows, image].into_iter().chain(self.delivered.iter().copied()) {
             let made = b.source().buffers.get(usize::from(buffer.0));
             let (bytes, slots) = made.map_or((0, 0), |made| (i64::from(made.bytes), i64::from(made.slots)));
+            // Buffers of other parts of a program lie where these do.
+            b.emit(Instruction::Barrier(Some(Pipe::V)));
             (0..slots).for_each(|slot| fill(b, buffer.slot(slot, 0), Element::U16, 0, bytes / 2));
         }
         b.emit(Instruction::Barrier(None));

@@ -30,7 +30,7 @@ use std::fmt;
 use ubtile_tiling::{Choice, Dtype, Problem, Tensor, TensorSlot, TilingPlan, VendorPlan};
 
 use crate::product::{Element, Soc, Unknown};
-use crate::program::{Program, ProgramError, Role, Source, TensorId};
+use crate::program::{Program, ProgramError, Role, Source, TensorId, lacks_transpose};
 
 use builder::Builder;
 use pieces::Most;
@@ -211,7 +211,7 @@ fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
         return Err(LowerError::NotOnCore(Dtype::Bf16));
     }
     let room = |shifted| Room::new(plan.target(), soc, shifted);
-    let most = room(shifted(&problem, plan.target().local_bytes))?;
+    let most = room(shifted(&problem, plan.target().local_bytes, soc))?;
     if let TilingPlan::ReplicationPad2dBackward(plan) = plan {
         return replication_pad2d_backward::room(plan, most, room);
     }
@@ -219,15 +219,20 @@ fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
 }
 
 /// Bytes that a program shifts at a time where copies take whole blocks alone.
-fn shifted(problem: &Problem, local_bytes: usize) -> usize {
+fn shifted(problem: &Problem, local_bytes: usize, soc: &Soc) -> usize {
     /// Of so many parts of local memory a plane is one at most that is held beside what shifts it.
     const HELD: usize = 6;
     match problem {
         Problem::ReplicationPad2dBackward(_) | Problem::Im2colBackward(_) => OF_ROWS,
-        // Channels and points are exchanged all the time.
-        Problem::GridSampler2dBackward(_) if local_bytes / 8 >= OF_WORDS => OF_WORDS,
-        Problem::GridSampler2dBackward(_) => 0,
-        // What it does not hold of a plane costs it more than what the scalar unit shifts.
+        // Channels and points are exchanged all the time, element by element where nothing else does so.
+        Problem::GridSampler2dBackward(_) => {
+            if local_bytes / 8 >= OF_WORDS && lacks_transpose(soc, Element::F32) {
+                OF_WORDS
+            } else {
+                0
+            }
+        }
+        // What these do not hold of a plane costs more than what the scalar unit shifts.
         Problem::MaxUnpool2dBackward(_) => {
             let plane = |slot: TensorSlot| {
                 slot.shape.get(2).saturating_mul(slot.shape.get(3)).saturating_mul(slot.dtype.size())

@@ -96,7 +96,7 @@ pub use instruction::{
     Burst, Flag, Global, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Store, SyncAll,
 };
 pub use isa::{Field, Limits, Missing};
-pub(crate) use isa::{lacks, lacks_vector};
+pub(crate) use isa::{lacks, lacks_transpose, lacks_vector};
 pub use operation::{BinaryOp, Masking, Pattern, ReduceOp, ScalarOp, UnaryOp, VectorOp, is_float, size_of};
 pub use parts::{Access, Layout, Part, Parts};
 pub(crate) use scalar::canonical;

@@ -234,7 +234,7 @@ pub(crate) fn lacks(soc: &Soc, instruction: &Instruction) -> bool {
             copy(soc, *granularity).is_err()
         }
         Instruction::Vector(of) => vector(soc, of.op).is_err(),
-        Instruction::Transpose(of) => transpose(soc, of.element).is_err(),
+        Instruction::Transpose(of) => lacks_transpose(soc, of.element),
         _ => false,
     }
 }
@@ -242,6 +242,11 @@ pub(crate) fn lacks(soc: &Soc, instruction: &Instruction) -> bool {
 /// Whether the product's vector unit lacks an operation.
 pub(crate) fn lacks_vector(soc: &Soc, op: VectorOp) -> bool {
     vector(soc, op).is_err()
+}
+
+/// Whether the product lacks transpositions of such elements.
+pub(crate) fn lacks_transpose(soc: &Soc, element: Element) -> bool {
+    transpose(soc, element).is_err()
 }
 
 /// Whether the product transposes such elements.

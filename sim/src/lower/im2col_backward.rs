@@ -74,7 +74,7 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
             && room.gathers
             && problem.h > 1
             && problem.w * problem.out_dtype.size() < BLOCK_BYTES,
-        turned: !room.gathers,
+        turned: !room.gathers && room.transposes,
         windows: problem.columns,
         height: problem.h,
         width: problem.w,

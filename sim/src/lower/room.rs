@@ -6,7 +6,7 @@ use super::LowerError;
 use super::pieces::Most;
 use super::substitute::Scratch;
 use crate::product::{Element, Soc};
-use crate::program::{Pipe, VectorOp, lacks_vector};
+use crate::program::{Pipe, VectorOp, lacks_transpose, lacks_vector};
 
 /// Flags that the framework leaves where there are eight.
 const FLAGS: u32 = 6;
@@ -22,8 +22,9 @@ pub(super) struct Room {
     flags: u8,
     /// What stands in for what a product lacks, where copies take whole blocks alone.
     pub(super) scratch: Option<Scratch>,
-    /// Whether an instruction gathers elements of 32 bits.
+    /// Whether an instruction gathers elements of 32 bits, and whether one transposes halves of them.
     pub(super) gathers: bool,
+    pub(super) transposes: bool,
     /// How large pieces may be.
     pub(super) most: Most,
 }
@@ -42,7 +43,8 @@ impl Room {
         };
         let flags = u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX);
         let gathers = !lacks_vector(soc, VectorOp::Gather(Element::F32));
-        Ok(Self { local_bytes, flags, scratch, gathers, most: Most::ALL })
+        let transposes = !lacks_transpose(soc, Element::U16);
+        Ok(Self { local_bytes, flags, scratch, gathers, transposes, most: Most::ALL })
     }
 
     /// Bytes of local memory for a program that nothing has to stand in for.

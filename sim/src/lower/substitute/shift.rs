@@ -21,7 +21,7 @@ pub(in crate::lower) const OF_RUNS: usize = 8 << 10;
 /// The same where elements of 32 bits are transposed: those of sixteen transpositions twice.
 pub(in crate::lower) const OF_WORDS: usize = 2 * ROWS * TURNED;
 /// Fewest bytes that are worth it.
-const FEWEST: usize = 4 << 10;
+pub(in crate::lower) const FEWEST: usize = 4 << 10;
 
 /// Where rows are shifted.
 #[derive(Clone, Copy, Debug)]

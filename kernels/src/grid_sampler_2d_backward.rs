@@ -203,7 +203,7 @@ pub fn stage_share(
     mut inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let staging = stage::copy_number(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
+    let staging = stage::staging_of(plan.stagings(), Operator::GridSampler2dBackward, phase)?;
     stage::has_share(plan.phases(), phase, share)?;
     stage::stage_share(&staging, share, *inputs.of(&staging), copy)
 }

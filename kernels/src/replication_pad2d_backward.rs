@@ -122,7 +122,7 @@ pub fn stage_share(
     inputs: Inputs<'_>,
     copy: ValuesMut<'_>,
 ) -> Result<(), RunError> {
-    let staging = stage::copy_number(plan.stagings(), Operator::ReplicationPad2dBackward, phase)?;
+    let staging = stage::staging_of(plan.stagings(), Operator::ReplicationPad2dBackward, phase)?;
     stage::has_share(plan.phases(), phase, share)?;
     stage::stage_share(&staging, share, inputs.grad_output, copy)
 }

@@ -74,7 +74,7 @@ pub(crate) fn has_share(mut phases: impl Iterator<Item = Phase>, phase: usize, s
 }
 
 /// The copy that a phase makes.
-pub(crate) fn copy_number(
+pub(crate) fn staging_of(
     stagings: impl Iterator<Item = Staging>,
     operator: Operator,
     phase: usize,

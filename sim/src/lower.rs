@@ -232,7 +232,7 @@ fn shifted(problem: &Problem, local_bytes: usize, soc: &Soc) -> usize {
                 0
             }
         }
-        // What these do not hold of a plane costs more than what the scalar unit shifts.
+        // What it does not hold of a plane costs it more than what the scalar unit shifts.
         Problem::MaxUnpool2dBackward(_) => {
             let plane = |slot: TensorSlot| {
                 slot.shape.get(2).saturating_mul(slot.shape.get(3)).saturating_mul(slot.dtype.size())

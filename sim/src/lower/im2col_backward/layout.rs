@@ -86,11 +86,11 @@ impl Layout {
     }
 
     pub(super) fn is_stored_as_summed(&self) -> bool {
-        !self.output.is_short() && !self.is_gathered()
+        !self.output.is_short() && !self.needs_order()
     }
 
-    /// Whether sums are not in order.
-    pub(super) fn is_gathered(&self) -> bool {
+    /// Whether sums are not in the order of the output.
+    pub(super) fn needs_order(&self) -> bool {
         self.phases > 1 || self.packed
     }
 
@@ -154,7 +154,7 @@ impl Layout {
         } else {
             let order = if self.is_turned() {
                 self.turned_bytes() + self.turned_rows_bytes()
-            } else if self.is_gathered() {
+            } else if self.needs_order() {
                 self.order_bytes() + self.gathered_bytes()
             } else {
                 0

@@ -7,7 +7,7 @@ use super::layout::Layout;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, PER_BLOCK, cast, scalar, stride};
-use crate::lower::substitute::{ROWS, TURNED};
+use crate::lower::substitute::{ROWS, turn};
 use crate::product::Element;
 use crate::program::{BufferId, Expr, Local, Pipe, Rows, ScalarOp, Transpose, Vector, VectorOp};
 
@@ -36,7 +36,7 @@ impl Order {
             let wide = short.then(|| b.buffer("rows", layout.turned_rows_bytes(), 1, Some("tile_columns")));
             return Some(Self::Turned { blocks, wide });
         }
-        layout.is_gathered().then(|| {
+        layout.needs_order().then(|| {
             let offsets = b.buffer("order", layout.order_bytes(), 1, Some("tile_columns"));
             let wide = short.then(|| b.buffer("row", layout.gathered_bytes(), 1, Some("tile_columns")));
             Self::Gathered { offsets, wide }
@@ -97,7 +97,7 @@ impl Order {
                     let count = if layout.packed { left * int(layout.width) } else { columns.clone() };
                     gather(b, layout, (to, from), (offsets, wide), &count);
                 }
-                Self::Turned { blocks, wide } => turn(b, layout, (to, apart), from, (blocks, wide), &left),
+                Self::Turned { blocks, wide } => exchange(b, layout, (to, apart), from, (blocks, wide), &left),
             }
         };
         if layout.packed {
@@ -137,7 +137,7 @@ fn gather(
 }
 
 /// Sixteen rows of sums, of which so many are there, to rows of the box that are so many apart.
-fn turn(
+fn exchange(
     b: &mut Builder,
     layout: &Layout,
     (to, apart): (Local, usize),
@@ -146,30 +146,27 @@ fn turn(
     left: &Expr,
 ) {
     let (phases, lanes) = (layout.phases, layout.lanes());
-    let mut transpose = |to: Rows, from: Rows, repeats: usize| {
-        let repeats = int(repeats).into();
-        b.transpose(Transpose { element: Element::U16, to, from, repeats, to_high: false, from_high: false });
-    };
-    // Halves of an element are lanes side by side.
-    let rows = |at: Local, blocks: usize| Rows { at, row: stride(blocks), pair: stride(2 * blocks), repeat: 1 };
     let row = phases * lanes / PER_BLOCK;
     for phase in 0..phases {
+        // Halves of an element are lanes side by side.
         let to = Rows {
             at: blocks.at(int(phase * 2 * BLOCK_BYTES)),
             row: 1,
             pair: stride(2 * phases),
             repeat: stride(2 * PER_BLOCK * phases),
         };
-        transpose(to, rows(from.further(int(phase * lanes * 4)), row), lanes / PER_BLOCK);
+        let at = from.further(int(phase * lanes * 4));
+        let from = Rows { at, row: stride(row), pair: stride(2 * row), repeat: 1 };
+        let repeats = int(lanes / PER_BLOCK).into();
+        b.transpose(Transpose { element: Element::U16, to, from, repeats, to_high: false, from_high: false });
     }
-    let turned = Rows { at: blocks.at(0), row: 1, pair: 2, repeat: stride(TURNED / BLOCK_BYTES) };
-    let out = layout.out_pitch();
+    let (turned, out) = ((blocks.at(0), 1, ROWS), layout.out_pitch());
     let Some(wide) = wide else {
         let out = out / BLOCK_BYTES;
-        return transpose(rows(to, apart * out), turned, out);
+        return turn(b, (to, apart * out, 1), turned, int(out));
     };
     let pitch = out / layout.output.size * 4;
-    transpose(rows(wide.at(0), pitch / BLOCK_BYTES), turned, pitch / BLOCK_BYTES);
+    turn(b, (wide.at(0), pitch / BLOCK_BYTES, 1), turned, int(pitch / BLOCK_BYTES));
     let left = b.min("some", int(ROWS), left.clone());
     let (step, each) = if apart > 1 { (1, 1.into()) } else { (ROWS, left.clone()) };
     b.repeat("row", (0, left, step), None, |b, row| {

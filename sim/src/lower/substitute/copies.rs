@@ -50,7 +50,7 @@ impl Substitute<'_> {
             let rows = rows.clone() - beyond.clone();
             self.rows_in(b, &load, shape, &rows, shifted);
             b.when(beyond.clone(), Relation::Gt, 0, |b| {
-                let offset = from.offset.clone() + rows.clone() * pitch.as_constant().unwrap_or(0);
+                let offset = from.offset.clone() + rows.clone() * each;
                 let last = Load {
                     to: load.to.further(rows * to_pitch.as_constant().unwrap_or(0)),
                     from: from.tensor.at(offset),

@@ -96,6 +96,9 @@ fn batches_of_padded_rows() {
                 (6, 4, 2, [0, 35, 0, 1]),
                 (20, 15, 15, [1; 4]),
                 (9, 31, 31, [1; 4]),
+                (6, 48, 57, [1; 4]),
+                (3, 90, 113, [1; 4]),
+                (2, 129, 129, [2, 1, 1, 3]),
             ] {
                 let pad = ReplicationPad { dtype: *dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() };
                 let kinds = kinds(&mut rng);

@@ -35,6 +35,8 @@ use line::Line;
 
 /// Most rows of a piece: repeats of an instruction are fewer than 256.
 const MOST_ROWS: usize = 240;
+/// Bytes that are shifted at a time: from one number that is tried to the next one.
+const STEP: usize = 1 << 10;
 /// Most rows that are loaded at a time to be added up.
 const FOLD_ROWS: usize = 8;
 
@@ -66,7 +68,7 @@ struct Piece {
     columns: Expr,
 }
 
-/// What the program may use: the most for what shifts rows, or less where there are batches then.
+/// What the program may use: for what shifts rows the most, or as much as leaves room for batches.
 pub(super) fn room(
     plan: &Plan,
     most: Room,
@@ -74,12 +76,17 @@ pub(super) fn room(
 ) -> Result<Room, LowerError> {
     let Ok(compute) = Compute::of(plan.problem().dtype) else { return Ok(most) };
     let batched = |room| Batches::of(plan, room, compute).is_some();
-    let enough = Batches::shifted(plan, compute);
-    if most.scratch.is_none() || enough >= OF_ROWS || batched(most) {
+    if most.scratch.is_none() || batched(most) {
         return Ok(most);
     }
-    let less = with(enough)?;
-    Ok(if batched(less) { less } else { most })
+    let [least, enough] = Batches::shifted(plan, compute);
+    for bytes in (least..=enough.min(OF_ROWS)).rev().step_by(STEP) {
+        let less = with(bytes)?;
+        if batched(less) {
+            return Ok(less);
+        }
+    }
+    Ok(most)
 }
 
 /// The program.

@@ -18,7 +18,7 @@ use crate::lower::pieces::{Limits, choice};
 use crate::lower::ring::Ring;
 use crate::lower::room::Room;
 use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, fill};
-use crate::lower::substitute::{FEWEST, ROWS, period, transport, turn};
+use crate::lower::substitute::{FEWEST, ROWS, TURNED, period, transport, turn};
 use crate::lower::{LowerError, bits_of, tensor};
 use crate::product::Element;
 use crate::program::{
@@ -106,10 +106,13 @@ impl Batches {
         ways.into_iter().find_map(fits)
     }
 
-    /// Bytes of sixteen rows of `grad_output` of each distance from a block, with what lies between them.
-    pub(super) fn shifted(plan: &Plan, compute: Compute) -> usize {
+    /// Bytes of sixteen rows of `grad_output` of one distance from a block, whose blocks are apart, and of sixteen of each distance with
+    /// what lies between them.
+    pub(super) fn shifted(plan: &Plan, compute: Compute) -> [usize; 2] {
         let from = plan.columns().padded * compute.size;
-        (ROWS * period(from) * from + 2 * BLOCK_BYTES).next_multiple_of(1 << 10).max(FEWEST)
+        let apart = blocks(from) / BLOCK_BYTES + 1;
+        [apart * TURNED, ROWS * period(from) * from + 2 * BLOCK_BYTES]
+            .map(|bytes| bytes.next_multiple_of(1 << 10).max(FEWEST))
     }
 
     /// Bytes of local memory; none where columns cannot be added so.

@@ -31,6 +31,8 @@ pub(super) struct Shape {
     /// Rows that are fetched at a time, as many of each distance from a block; and the blocks from one to the next of a distance.
     most: usize,
     fetched: usize,
+    /// Distances from a block whose rows are fetched at a time.
+    classes: usize,
     /// Whether they are fetched together with what lies between them.
     together: bool,
     /// Sixteens of rows that are transposed at a time.
@@ -67,31 +69,38 @@ impl Shape {
                 blocks,
                 most,
                 period * pitch / BLOCK_BYTES,
+                period,
                 true,
             ))
         };
-        let apart = || {
+        // Sixteen whole rows of as many distances as there is room for.
+        let in_turn = || {
+            let classes = (bytes / (TURNED * (all + 1))).min(period);
+            let alike = if classes == period { bytes / (TURNED * (all + 1) * period) } else { 1 };
+            (classes > 0 && period > 1).then_some((all, alike * ROWS * period, all + 1, classes, false))
+        };
+        let in_parts = || {
             let widest = (bytes / (TURNED * period)).checked_sub(1)?;
             // Blocks of a row and the next one's are not the same.
             let widest = if period == 1 { widest.min(pitch / BLOCK_BYTES - 2) } else { widest };
             let blocks = all.min(widest);
             let row = (blocks + 1) * BLOCK_BYTES;
-            (blocks > 0).then(|| (blocks, bytes / row / (ROWS * period) * ROWS * period, blocks + 1, false))
+            (blocks > 0).then(|| (blocks, bytes / row / (ROWS * period) * ROWS * period, blocks + 1, period, false))
         };
         // Rows that are known not to share a block are fetched one by one, to where no two of sixteen meet in a bank.
         let known = |touched: usize| {
             let fetched = touched | 1;
             let most = bytes / (fetched * BLOCK_BYTES) / ROWS * ROWS;
             (most > 0 && (all | 1) <= bytes / TURNED && touched * BLOCK_BYTES <= pitch)
-                .then_some((all, most, fetched, false))
+                .then_some((all, most, fetched, period, false))
         };
         let known = touched(load).filter(|_| period == 1).and_then(known);
-        let apart = || (pitch >= 2 * BLOCK_BYTES).then(apart)?;
-        let (blocks, most, fetched, together) = known.or_else(|| together(all)).or_else(apart)?;
+        let apart = || (pitch >= 2 * BLOCK_BYTES).then(|| in_turn().or_else(in_parts))?;
+        let (blocks, most, fetched, classes, together) = known.or_else(|| together(all)).or_else(apart)?;
         let sixteens = (most / period / ROWS).min(bytes / ((blocks + 3) * TURNED));
         let (most, sixteens) =
             if blocks <= NARROW && sixteens > 1 { (sixteens * ROWS * period, sixteens) } else { (most, 1) };
-        Some(Self { pitch, to_pitch, period, blocks, most, fetched, together, sixteens, bypass: load.bypass })
+        Some(Self { pitch, to_pitch, period, blocks, most, fetched, classes, together, sixteens, bypass: load.bypass })
     }
 }
 
@@ -146,18 +155,35 @@ fn batches(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: 
             whole: row.whole.clone(),
         };
         let load = Load { to: load.to.further(first * int(shape.to_pitch)), ..load.clone() };
-        fetch(b, shifting, &load, shape, &row, &rows);
-        hand_over(b, Pipe::Mte2, Pipe::V);
-        let start = block_of(b, &row.at);
-        b.repeat("class", (0, int(shape.period), 1), None, |b, class| {
-            alike(b, shifting, &load, shape, &row, (&rows, &start, &class));
+        let some = |b: &mut Builder, first: Expr, end: Expr| {
+            fetch(b, shifting, &load, shape, &row, &rows, [&first, &end]);
+            hand_over(b, Pipe::Mte2, Pipe::V);
+            let start = block_of(b, &row.at);
+            b.repeat("class", (first.clone(), end, 1), None, |b, class| {
+                alike(b, shifting, &load, shape, &row, (&rows, &start), [&first, &class]);
+            });
+            hand_over(b, Pipe::V, Pipe::Mte2);
+        };
+        if shape.classes == shape.period {
+            return some(b, 0.into(), int(shape.period).into());
+        }
+        b.repeat("classes", (0, int(shape.period), shape.classes), None, |b, first| {
+            let end = b.min("end", int(shape.period), first.clone() + int(shape.classes));
+            some(b, first, end);
         });
-        hand_over(b, Pipe::V, Pipe::Mte2);
     });
 }
 
-/// The blocks that rows touch.
-fn fetch(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &Row, rows: &Expr) {
+/// The blocks that rows of some distances from a block touch.
+fn fetch(
+    b: &mut Builder,
+    shifting: Shifting,
+    load: &Load,
+    shape: Shape,
+    row: &Row,
+    rows: &Expr,
+    [first, end]: [&Expr; 2],
+) {
     let Shape { pitch, period, .. } = shape;
     let copy = |b: &mut Builder, to: Expr, low: Expr, burst: Burst| {
         let (to, from) = (shifting.fetched.at(to), Global { offset: low, ..load.from.clone() });
@@ -170,14 +196,14 @@ fn fetch(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &R
         let up = block_behind(b, &end);
         return copy(b, 0.into(), low.clone(), Burst::of(up - low));
     }
-    b.repeat("class", (0, int(period), 1), None, |b, class| {
+    b.repeat("class", (first.clone(), end.clone(), 1), None, |b, class| {
         let rows = of_class(b, rows, &class, period);
         b.when(rows.clone(), Relation::Gt, 0, |b| {
             let at = row.at.clone() + class.clone() * int(pitch);
             let low = block_of(b, &at);
             let bytes = block_behind(b, &(at + row.bytes.clone())) - low.clone();
             let (from_pitch, to_pitch) = (int(period * pitch), int(shape.fetched) * BLOCK);
-            let to = class * (int(shape.most / period * shape.fetched) * BLOCK);
+            let to = (class - first.clone()) * (int(shape.most / period * shape.fetched) * BLOCK);
             if from_pitch > MOST_GAP {
                 return b.repeat("row", (0, rows, 1), None, |b, row| {
                     let from = low.clone() + row.clone() * from_pitch;
@@ -190,14 +216,16 @@ fn fetch(b: &mut Builder, shifting: Shifting, load: &Load, shape: Shape, row: &R
     });
 }
 
-/// The rows that are as far from a block as a first one, from what was fetched from `start` on to their places.
+/// The rows that are as far from a block as one, from what was fetched from `start` on, or of the distances from a first one on, to
+/// their places.
 fn alike(
     b: &mut Builder,
     shifting: Shifting,
     load: &Load,
     shape: Shape,
     row: &Row,
-    (rows, start, class): (&Expr, &Expr, &Expr),
+    (rows, start): (&Expr, &Expr),
+    [first_class, class]: [&Expr; 2],
 ) {
     let Shape { pitch, to_pitch, period, sixteens, blocks, .. } = shape;
     let rows = of_class(b, rows, class, period);
@@ -209,7 +237,7 @@ fn alike(
     let from = if shape.together {
         low - start.clone()
     } else {
-        class.clone() * (int(shape.most / period * shape.fetched) * BLOCK)
+        (class.clone() - first_class.clone()) * (int(shape.most / period * shape.fetched) * BLOCK)
     };
     let from = shifting.fetched.at(from);
     // Two bytes are a lane, and a lane is a block of each sixteen.

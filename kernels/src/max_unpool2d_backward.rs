@@ -6,18 +6,18 @@
 //!
 //! An index outside of the plane is an error. Nothing is read through it; `out` holds 0 there.
 
+mod contiguous;
 mod gather;
 mod pixels;
-mod planes;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use ubtile_tiling::max_unpool2d_backward::{Plan, Tile};
 use ubtile_tiling::{Operator, Staging, Tensor};
 
+use self::contiguous::Contiguous;
 use self::gather::{Gather, Places, Plane};
 use self::pixels::Pixels;
-use self::planes::Planes;
 use crate::built::COPIES;
 use crate::level::{Level, VECTORS};
 use crate::parallel::{Parallel, Serial, shares};
@@ -250,9 +250,9 @@ fn gather_part(plan: &Plan, level: Level, part: Part, inputs: Inputs<'_>, out: &
     // The general way takes a third of the code, which counts more on machines without vectors.
     if VECTORS && problem.dtype == problem.out_dtype && has_no_gaps(plan) {
         let (row, cells, asks_most) = (problem.w, cells_of(plan), level.habits().asks_most);
-        let planes = Planes { elements, row, cells, first: part.first, asks_most };
+        let contiguous = Contiguous { elements, row, cells, first: part.first, asks_most };
         let (mut mine, _) = core::mem::replace(out, ValuesMut::U8(&mut [])).split_at(part.units.len());
-        return gather::copies(&planes, inputs, &mut mine);
+        return gather::copies(&contiguous, inputs, &mut mine);
     }
     if COPIES && problem.by_pixels() {
         return gather::copies(&Pixels::new(problem, part), inputs, out);

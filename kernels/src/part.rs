@@ -19,10 +19,10 @@ impl Part {
     }
 
     /// Its runs, each of one plane of so many.
-    pub(crate) fn planes(&self, each: usize) -> Planes {
+    pub(crate) fn planes(&self, each: usize) -> PlaneRuns {
         let each = at_least_1(each);
         let Range { start, end } = self.units;
-        Planes { each, plane: start / each, at: start % each, left: end.saturating_sub(start) }
+        PlaneRuns { each, plane: start / each, at: start % each, left: end.saturating_sub(start) }
     }
 
     /// Its pieces, each of one image of so many channels: whole planes of so many units, or some units of one plane.
@@ -73,14 +73,14 @@ impl Iterator for Pieces {
 
 /// Runs of rows or elements, each of one plane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planes {
+pub(crate) struct PlaneRuns {
     each: NonZeroUsize,
     plane: usize,
     at: usize,
     left: usize,
 }
 
-impl Iterator for Planes {
+impl Iterator for PlaneRuns {
     /// The plane, the first of its rows or elements and one past the last.
     type Item = (usize, [usize; 2]);
 

@@ -16,9 +16,9 @@ pub(crate) struct Keys<A> {
     pub(crate) slopes: [A; 4],
 }
 
-/// What lies beyond the ends of an axis.
+/// An axis of an image, and what shows beyond its ends.
 #[derive(Clone, Copy, Debug)]
-struct Beyond {
+struct PaddedAxis {
     size: i64,
     padding_mode: PaddingMode,
     align_corners: bool,
@@ -27,19 +27,19 @@ struct Beyond {
 /// Bicubic sampling of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bicubic {
-    x: Beyond,
-    y: Beyond,
+    x: PaddedAxis,
+    y: PaddedAxis,
 }
 
 impl Bicubic {
     pub(crate) fn new(problem: &Problem) -> Self {
-        let beyond = |size: usize| Beyond {
+        let axis = |size: usize| PaddedAxis {
             // As many pixels as an address space has.
             size: i64::try_from(size).unwrap_or(i64::MAX),
             padding_mode: problem.padding_mode,
             align_corners: problem.align_corners,
         };
-        Self { x: beyond(problem.wi), y: beyond(problem.hi) }
+        Self { x: axis(problem.wi), y: axis(problem.hi) }
     }
 
     /// Whether any row of pixels of point `k` of a chunk is in a window.
@@ -83,7 +83,7 @@ pub(crate) fn weights<A: Real>(columns: &Keys<A>, rows: &Keys<A>) -> [A; 16] {
     weights
 }
 
-impl Beyond {
+impl PaddedAxis {
     /// What shows at four places from the first on.
     #[inline(always)]
     fn pixels(&self, first: isize) -> [i64; 4] {

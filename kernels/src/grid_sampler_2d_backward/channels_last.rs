@@ -12,7 +12,7 @@ use super::pixels::{position, position_mut, square, square_mut};
 use super::planes::Planes;
 use super::sixteen::Sixteen;
 use super::staging::Stage;
-use super::windows::{ABSENT, NONE, PARTLY, Squares, Window};
+use super::windows::{ABSENT, FindSquares, NONE, PARTLY, Window};
 use super::{dispatch, dispatch_points};
 use crate::built::BICUBIC;
 use crate::element::Element;
@@ -95,11 +95,11 @@ impl<T: Element> ChannelsLast<'_, T> {
 
     fn four(&self, points: Range<usize>, chunk: &mut Chunk<'_, T::Acc>, pixels: &mut Pixels) {
         let (Pixels { read, added_to }, cells, level) = (pixels, chunk.cells, self.level);
-        let mut reaches = dispatch_points(level, Squares { cells, window: &self.image, to: read });
+        let mut reaches = dispatch_points(level, FindSquares { cells, window: &self.image, to: read });
         let added_to = if self.window == self.image {
             &*read
         } else {
-            reaches = dispatch_points(level, Squares { cells, window: &self.window, to: added_to });
+            reaches = dispatch_points(level, FindSquares { cells, window: &self.window, to: added_to });
             &*added_to
         };
         // A band's share looks at many points that lie outside of the band.
@@ -131,7 +131,7 @@ impl<T: Element> ChannelsLast<'_, T> {
     }
 }
 
-/// The [`Squares`] of a chunk of points in the staged image and in the staged part of `input_grad`.
+/// The squares that [`FindSquares`] finds of a chunk of points in the staged image and in the staged part of `input_grad`.
 #[derive(Debug)]
 struct Pixels {
     read: Each<u32>,

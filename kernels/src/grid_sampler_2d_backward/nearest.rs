@@ -27,7 +27,7 @@ pub(crate) const PLANES: usize = 64;
 
 /// Where some points add.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Targets {
     /// The numbers of the pixels of those that have one, one behind the other, in planes that begin with the first row.
     at: [u32; PART],
     /// How many those are.
@@ -36,7 +36,7 @@ struct Part {
     there: u64,
 }
 
-impl Part {
+impl Targets {
     const NONE: Self = Self { at: [0; PART], count: 0, there: 0 };
 
     /// Finds the pixels that points are nearest to, of those `rows` of an image so wide. `last` becomes the largest number of each lane.
@@ -115,16 +115,16 @@ impl<T: Element> Kernel for Nearest<'_, '_, '_, T> {
         let Self { axes, width, rows, beyond, points, grid, grad_output, input_grad, first: channel } = self;
         let (pixels, mut zeroed) = (rows.len().wrapping_mul(width), Zeroed::default());
         let zeros = splat(isa, T::Acc::default());
-        let (mut found, mut defect) = ([Part::NONE; PARTS], zeros);
+        let (mut found, mut defect) = ([Targets::NONE; PARTS], zeros);
         let mut terms = [[T::Acc::default(); PART]; 2];
         for first in (0..points).step_by(PART * PARTS) {
             let run = first..points.min(first.wrapping_add(PART * PARTS));
             let mut last = zeros;
-            for (part, points) in found.iter_mut().zip(parts(&run)) {
-                part.count = 0;
+            for (targets, points) in found.iter_mut().zip(parts(&run)) {
+                targets.count = 0;
                 let is_beyond = |beyond| AreBeyond { beyond, grid: &grid, points: points.clone() }.run(isa);
                 if !beyond.is_some_and(is_beyond) {
-                    part.find(isa, &axes, (&rows, width), &grid, points, &mut last);
+                    targets.find(isa, &axes, (&rows, width), &grid, points, &mut last);
                 }
             }
             zero(input_grad, zeroed.reach::<S, T::Acc>(isa, pixels, last, 1));
@@ -161,12 +161,12 @@ fn add<S: Isa, T: Element, const C: usize>(
     grad_output: &Planes<&[T]>,
     c: usize,
     run: &Range<usize>,
-    found: &[Part; PARTS],
+    found: &[Targets; PARTS],
     mut planes: [&mut [T::Acc]; C],
     terms: &mut [[T::Acc; PART]; C],
 ) -> <T::Acc as Real>::V<S> {
     let mut defect = splat(isa, T::Acc::default());
-    for (part, points) in found.iter().zip(parts(run)).filter(|(part, _)| part.count > 0) {
+    for (targets, points) in found.iter().zip(parts(run)).filter(|(targets, _)| targets.count > 0) {
         if !T::IS_HALF && grad_output.channel != 1 {
             // What the processor does not ask for by itself, as each plane begins anew.
             let (from, count) = grad_output.run(&points, PART);
@@ -176,13 +176,13 @@ fn add<S: Isa, T: Element, const C: usize>(
             }
         }
         defect = defect + load_channels(isa, grad_output, c, points.clone(), terms);
-        let count = part.count.min(PART);
+        let count = targets.count.min(PART);
         if count < points.len() {
             for terms in &mut *terms {
-                part.pick(isa, terms);
+                targets.pick(isa, terms);
             }
         }
-        let at = part.at.get(..count).unwrap_or(&[]);
+        let at = targets.at.get(..count).unwrap_or(&[]);
         match (planes.as_mut_slice(), terms.each_ref().map(|terms| terms.get(..count).unwrap_or(&[])).as_slice()) {
             ([plane], [terms]) => {
                 for (&at, &term) in at.iter().zip(*terms) {

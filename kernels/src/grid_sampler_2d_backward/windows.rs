@@ -63,13 +63,13 @@ impl Window {
 /// Finds the squares of a chunk of points: of each the number of its first pixel in a window if the window has all four of them, else
 /// [`PARTLY`] or [`NONE`]. For nearest one pixel is all. Gives whether the window has any pixel of any point.
 #[derive(Debug)]
-pub(crate) struct Squares<'a, A> {
+pub(crate) struct FindSquares<'a, A> {
     pub(crate) cells: &'a Cells<A>,
     pub(crate) window: &'a Window,
     pub(crate) to: &'a mut Each<u32>,
 }
 
-impl<A: Real> Kernel for Squares<'_, A> {
+impl<A: Real> Kernel for FindSquares<'_, A> {
     type Output = bool;
 
     #[inline(always)]

@@ -10,12 +10,12 @@ use crate::bits;
 use crate::built::COMPLEX;
 use crate::element::Element;
 use crate::level::Level;
-use crate::part::Planes;
+use crate::part::PlaneRuns;
 
 /// Rows to make, with all of `grad_output` that folds into them at hand.
 pub(super) struct Fold<'a, T> {
     /// The rows, plane by plane.
-    pub(super) planes: Planes,
+    pub(super) planes: PlaneRuns,
     /// The first column of each and one past the last.
     pub(super) run: [usize; 2],
     /// Scalars of type `T` to an element.

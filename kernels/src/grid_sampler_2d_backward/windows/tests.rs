@@ -38,7 +38,7 @@ fn squares_are_those_of_corners<A: Real>(number: impl Fn(f64) -> A + Copy) {
                 let cells = cells(at, nearest, number);
                 for level in Level::available() {
                     let mut to = [0; CHUNK];
-                    let any = level.dispatch_widest(true, Squares { cells: &cells, window: &window, to: &mut to });
+                    let any = level.dispatch_widest(true, FindSquares { cells: &cells, window: &window, to: &mut to });
                     let mut reached = false;
                     for (k, &square) in to.iter().enumerate().take(at.len()) {
                         let corners = cells.corners_of(k, &window);

@@ -30,7 +30,7 @@ const INDICES_AHEAD: usize = 2 * ROUND;
 
 /// Tensors without gaps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planes {
+pub(super) struct Contiguous {
     /// Elements of a plane of indices, and of a row of it.
     pub(super) elements: usize,
     pub(super) row: usize,
@@ -42,7 +42,7 @@ pub(super) struct Planes {
     pub(super) asks_most: bool,
 }
 
-impl Copies for Planes {
+impl Copies for Contiguous {
     /// Gathers as many elements as `out` has.
     fn gather<W: Pod, I: Index>(&self, data: &[W], indices: &[I], out: &mut [W]) -> Option<usize> {
         let Self { elements, cells, first, .. } = *self;
@@ -133,8 +133,8 @@ struct Ahead {
 
 impl Ahead {
     /// From `element` of the first of some planes on.
-    fn new<W: Pod>(planes: &Planes, data: &[W], element: usize) -> Self {
-        let Planes { elements, row, cells, asks_most, .. } = *planes;
+    fn new<W: Pod>(tensors: &Contiguous, data: &[W], element: usize) -> Self {
+        let Contiguous { elements, row, cells, asks_most, .. } = *tensors;
         let (line, elements) = (line_of::<W>(), at_least_1(elements));
         let lines = cells.saturating_mul(elements.get().min(ROUND)) / elements / at_least_1(line);
         // As many lines as elements: windows of 4x4 cells of four bytes, of which each is read from two of three lines.

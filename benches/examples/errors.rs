@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype as FileDtype, SafeTensors};
-use ubtile_kernels::{Level, Values, ValuesMut};
+use ubtile_benches::{values, values_mut};
+use ubtile_kernels::Level;
 use ubtile_testkit::problems::{self, GridSampler, Im2col, ReplicationPad, output};
 use ubtile_testkit::reference::{self, Cell, Expected};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng};
@@ -55,14 +56,6 @@ impl Errors {
         let cells = self.cells.max(1) as f64;
         format!("{:.2e} | {:.2e} | {:.2e}", self.sum / cells, (self.squares / cells).sqrt(), self.max)
     }
-}
-
-fn values(data: &Data) -> Values<'_> {
-    Values::from_bytes(data.dtype(), data.bytes()).expect("testkit aligns its data")
-}
-
-fn values_mut(data: &mut Data) -> ValuesMut<'_> {
-    ValuesMut::from_bytes(data.dtype(), data.bytes_mut()).expect("testkit aligns its data")
 }
 
 fn grid_sampler(spec: &GridSampler, mode: &str) -> Outcome {

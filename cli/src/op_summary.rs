@@ -5,15 +5,16 @@
 //! unpooling. Attributes are not in the list; those of a column `Attributes`, written as on the command line, are taken.
 
 mod grid_sampler;
+mod row;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use csv::StringRecord;
-use ubtile_tiling::{Dtype, Operator};
+use ubtile_tiling::Operator;
 
-use self::grid_sampler::{Order, output_mask};
+use self::row::Row;
 use crate::error::Error;
 
 /// A list.
@@ -60,18 +61,6 @@ impl Lines<'_> {
         self.at = begin;
         self.line
     }
-}
-
-/// What of a row says how the operator is called.
-struct Row {
-    /// The operator, or the kernel that does its work.
-    kind: String,
-    inputs: Vec<Vec<usize>>,
-    dtypes: Vec<String>,
-    outputs: Vec<Vec<usize>>,
-    /// Of the first output.
-    output_dtype: Option<String>,
-    attributes: Vec<String>,
 }
 
 impl Summary {
@@ -196,29 +185,6 @@ fn shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
     if text.is_empty() { Ok(Vec::new()) } else { text.split(';').map(shape).collect() }
 }
 
-/// A dtype as profilers write it.
-fn dtype(text: &str) -> Result<Dtype, String> {
-    known_dtype(text).ok_or_else(|| format!("'{text}' is no dtype of these operators"))
-}
-
-fn known_dtype(text: &str) -> Option<Dtype> {
-    let name = text.trim().trim_start_matches("DT_").to_ascii_lowercase();
-    Some(match name.as_str() {
-        "float" | "float32" => Dtype::F32,
-        "float16" | "half" => Dtype::F16,
-        "bfloat16" => Dtype::Bf16,
-        "double" | "float64" => Dtype::F64,
-        "int8" => Dtype::I8,
-        "uint8" => Dtype::U8,
-        "int16" => Dtype::I16,
-        "int32" => Dtype::I32,
-        "int64" => Dtype::I64,
-        "complex64" => Dtype::C64,
-        "complex128" => Dtype::C128,
-        other => return Dtype::from_name(other),
-    })
-}
-
 /// The operator that a row calls; kernels that others call too count only when the name says so.
 fn operator(name: &str, kind: &str) -> Option<Operator> {
     let by_kind = |operator: &Operator| [operator.name(), operator.vendor_name()].contains(&kind);
@@ -234,133 +200,4 @@ fn operator(name: &str, kind: &str) -> Option<Operator> {
         }
         _ => None,
     }
-}
-
-/// Which gradients the grid sampler writes.
-const MASK: &str = "--output-mask";
-
-impl Row {
-    /// The command line that says the same, and what it assumes.
-    fn words(&self, operator: Operator) -> Result<(Vec<String>, Vec<String>), String> {
-        let input = |i: usize| self.inputs.get(i).ok_or_else(|| format!("input {i} has no shape"));
-        let mut assumed = Vec::new();
-        let mut words: Vec<String> = ["ubtile", "plan", operator.name()].map(String::from).into();
-        let mut say = |name: &str, shape: &[usize]| {
-            let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
-            words.extend(["--shape".to_owned(), format!("{name}={}", sizes.join(","))]);
-        };
-        // Inputs behind the first one.
-        let mut others = Vec::new();
-        let mut derived = Vec::new();
-        let given = |option: &str| self.attributes.iter().any(|word| word.split('=').next() == Some(option));
-        match operator {
-            Operator::GridSampler2dBackward => {
-                let (gradient, image, grid) = (input(0)?, input(1)?, input(2)?);
-                let order = Order::of(gradient, image, grid);
-                say("grad_output", &order.channels_first(gradient));
-                say("input", &order.channels_first(image));
-                say("grid", grid);
-                others.extend([("input", 1), ("grid", 2)]);
-                if order == Order::Either {
-                    assumed.push("channels first: these shapes could have them last, too".into());
-                }
-                let mask = if given(MASK) { None } else { output_mask(&self.outputs, image, grid)? };
-                if mask == Some("true,false") && image == grid {
-                    assumed.push("output-mask true,false: the only output could be grid_grad, too".into());
-                }
-                derived.extend(mask.into_iter().flat_map(|mask| [MASK, mask]).map(String::from));
-                let defaults = [
-                    ("--interpolation", "bilinear"),
-                    ("--padding-mode", "zeros"),
-                    ("--align-corners", "align-corners false"),
-                    (MASK, "output-mask true,true"),
-                ];
-                assumed.extend(unsaid(&defaults, |option| given(option) || option == MASK && mask.is_some()));
-            }
-            Operator::MaxUnpool2dBackward => {
-                let of_call = self.kind != "GatherElements" && self.kind != "GatherElementsV2";
-                let at = if of_call && self.inputs.len() > 2 { 2 } else { 1 };
-                // A kernel gathers from planes that are flattened.
-                let flat = |shape: &Vec<usize>| match shape.as_slice() {
-                    &[n, c, plane] if !of_call => vec![n, c, 1, plane],
-                    other => other.to_vec(),
-                };
-                say("grad_output", &flat(input(0)?));
-                say("indices", &flat(input(at)?));
-                others.push(("indices", at));
-            }
-            Operator::ReplicationPad2dBackward => {
-                say("grad_output", input(0)?);
-                if !given("--padding") {
-                    let image = self.outputs.first().filter(|shape| shape.len() == input(0).map_or(0, Vec::len));
-                    let image = image.ok_or(
-                        "the padding does not follow without output shapes: add --padding to a column Attributes",
-                    )?;
-                    let planes = |shape: &[usize]| shape.split_last_chunk::<2>().map(|(planes, _)| planes.to_vec());
-                    if planes(image) != planes(input(0)?) {
-                        return Err("the output has other images or channels than the input".into());
-                    }
-                    let added = |i: usize| {
-                        let size =
-                            |shape: &Vec<usize>| shape.len().checked_sub(i).and_then(|at| shape.get(at)).copied();
-                        let sizes = [size(input(0).ok()?)?, size(image)?].map(i64::try_from);
-                        let [Ok(padded), Ok(own)] = sizes else { return None };
-                        Some(padded - own)
-                    };
-                    let [Some(width), Some(height)] = [added(1), added(2)] else {
-                        return Err("the padding does not follow from these shapes".into());
-                    };
-                    let padding = format!("{},{},{},{}", width / 2, width - width / 2, height / 2, height - height / 2);
-                    assumed.push(format!("padding {padding}, as only the sums of both sides follow from the shapes"));
-                    derived.extend(["--padding".to_owned(), padding]);
-                }
-            }
-            Operator::Im2colBackward => {
-                let missing: Vec<_> =
-                    ["--input-size", "--kernel-size"].into_iter().filter(|name| !given(name)).collect();
-                if !missing.is_empty() {
-                    return Err(format!("the list does not say {}: add a column Attributes", missing.join(" ")));
-                }
-                match input(0)?.as_slice() {
-                    // NC1HWC0.
-                    &[n, blocks, taps, columns, block] => {
-                        let rows = blocks.checked_mul(block).and_then(|channels| channels.checked_mul(taps));
-                        let rows = rows.ok_or_else(|| format!("{blocks} x {block} x {taps} rows are too many"))?;
-                        say("grad_output", &[n, rows, columns]);
-                    }
-                    other => say("grad_output", other),
-                }
-                let defaults =
-                    [("--dilation", "dilation 1,1"), ("--padding", "padding 0,0"), ("--stride", "stride 1,1")];
-                assumed.extend(unsaid(&defaults, given));
-            }
-        }
-        let of_all = dtype(self.dtypes.first().map(String::as_str).unwrap_or_default())?;
-        words.extend(["--dtype".to_owned(), of_all.name().to_owned()]);
-        for (name, at) in others {
-            let Some(text) = self.dtypes.get(at).filter(|text| !text.is_empty()) else { continue };
-            let own = dtype(text)?;
-            if own != of_all || name == "indices" {
-                words.extend(["--dtype".to_owned(), format!("{name}={}", own.name())]);
-            }
-        }
-        let output = self.output_dtype.as_deref().map(dtype).transpose()?.filter(|output| *output != of_all);
-        if let Some(output) = output.filter(|_| !given("--out-dtype")) {
-            match operator {
-                Operator::MaxUnpool2dBackward | Operator::Im2colBackward => {
-                    derived.extend(["--out-dtype".to_owned(), output.name().to_owned()]);
-                }
-                _ => return Err(format!("the output is {output}: {of_all} is required, as the first input is")),
-            }
-        }
-        words.extend(derived);
-        words.extend(self.attributes.iter().cloned());
-        Ok((words, assumed))
-    }
-}
-
-/// What of some options a row does not say, and what they are then, if any.
-fn unsaid(defaults: &[(&str, &str)], given: impl Fn(&str) -> bool) -> Option<String> {
-    let missing: Vec<_> = defaults.iter().filter(|(option, _)| !given(option)).map(|(_, value)| *value).collect();
-    (!missing.is_empty()).then(|| missing.join(", "))
 }

@@ -274,7 +274,7 @@ impl<'p> Core<'p> {
             }
             Work::Transfer => {
                 if pipe.head == Head::Waits {
-                    let begin = (start + costs.dma_issue).max(pipe.moved);
+                    let begin = (start + costs.copies.issue).max(pipe.moved);
                     pipe.head = Head::Ready { start, begin };
                     shared.ready.push((begin, self.walker.core(), at));
                 }

@@ -7,6 +7,7 @@ use crate::product::{Bytes, Fact, Rate, Soc, Unknown};
 use crate::program::{Instruction, Node, Program, Read, SyncAll, Write, visit};
 
 use super::banks::Banks;
+use super::copies::CopyCosts;
 use super::evidence::{Asker, Evidence};
 use super::tick::{PerByte, Tick, cycles, nanoseconds};
 use super::vector::Vectors;
@@ -77,28 +78,13 @@ pub(super) struct Costs {
     pub(super) ub_access: Tick,
     pub(super) cache_lines: u64,
     pub(super) cache_line_bytes: u64,
-    pub(super) dma_issue: Tick,
-    pub(super) load_latency: Tick,
-    /// Of what the scalar unit's cache does not have.
-    pub(super) scalar_miss: Tick,
-    pub(super) store_latency: Tick,
-    /// Share of a latency by which it varies, in 1/65536.
-    pub(super) jitter: u64,
-    pub(super) load: PerByte,
-    pub(super) store: PerByte,
-    pub(super) block: Tick,
-    pub(super) write_buffer: u64,
-    pub(super) unaligned_store: Tick,
-    pub(super) unaligned_byte: PerByte,
-    pub(super) tiny_store: Tick,
-    pub(super) tiny_store_byte: Tick,
+    pub(super) copies: CopyCosts,
     pub(super) request_bytes: u64,
     pub(super) line_bytes: u64,
     pub(super) l2_bytes: u64,
     pub(super) l2: PerByte,
-    /// Bytes a cycle: of main memory, and of the fastest copy of a core.
+    /// Bytes a cycle of main memory.
     pub(super) memory: f64,
-    pub(super) fastest: f64,
     pub(super) atomic_factor: f64,
     pub(super) granule_bytes: u64,
     pub(super) same_granule: Tick,
@@ -114,14 +100,14 @@ pub(super) struct Costs {
 
 /// What a program has, of all that needs a cost of its own.
 #[derive(Default)]
-struct Has {
+pub(super) struct Has {
     vector: bool,
-    load: bool,
-    store: bool,
+    pub(super) load: bool,
+    pub(super) store: bool,
     add: bool,
     hard: bool,
     soft: bool,
-    scalar_memory: bool,
+    pub(super) scalar_memory: bool,
     /// Reads that without data find one of several values.
     guesses: bool,
 }
@@ -162,21 +148,14 @@ impl Costs {
         let off = |what: Change| change == Some(what);
         let mut asker = Asker::default();
         let mhz = asker.ask(&soc.clock.core_mhz)?.get();
-        let cores = program.source().cores;
         let per_cycle = |gbps: Rate| gbps.get() * 1000.0 / f64::from(mhz);
         let ns = |ns: f64| nanoseconds(ns, mhz);
 
         let vector = &soc.vector;
-        let mut vector_costs = (0.0, 0.0, 0.0, 0.0);
-        if has.vector {
-            vector_costs = (
-                asker.or(&vector.counter_mode_cycles, 0.0),
-                asker.or(&vector.issue_cycles, 0.0),
-                asker.or(&vector.dependent_cycles, 0.0),
-                asker.or(&vector.barrier_cycles, 0.0),
-            );
-        }
-        let (counter_mode, issue, dependent, barrier) = vector_costs;
+        let of_vector = |fact: &Fact<f64>| if has.vector { asker.or(fact, 0.0) } else { 0.0 };
+        let [counter_mode, issue, dependent, barrier] =
+            [&vector.counter_mode_cycles, &vector.issue_cycles, &vector.dependent_cycles, &vector.barrier_cycles]
+                .map(of_vector);
         let banks = if has.vector && !off(Change::NoConflicts) { banks_of(soc, &mut asker) } else { None };
         let mut vectors = Vectors::new(program, soc, cycles(counter_mode), banks)?;
         asker.evidence.extend(vectors.evidence(soc));
@@ -184,38 +163,11 @@ impl Costs {
             vectors.without_overhead();
         }
 
-        let dma = &soc.dma;
-        let copies = has.load || has.store;
+        let copies = CopyCosts::of(soc, mhz, program.source().cores, &has, change, &mut asker)?;
         let scalar = &soc.scalar;
-        let speedup = if off(Change::L2) { 2.0 } else { 1.0 };
-        let (mut dma_issue, mut load_latency, mut store_latency, mut jitter) = (0.0, 0.0, 0.0, 0.0);
-        let (mut load, mut store, mut block, mut buffer) = (1.0, 1.0, 0.0, 0);
-        let (mut unaligned, mut unaligned_rate, mut tiny, mut tiny_byte) = (0.0, 1.0, 0.0, 0.0);
-        if copies || has.scalar_memory {
-            dma_issue = asker.ask(&dma.issue_cycles)?;
-            load_latency = asker.ask(&dma.load_latency_ns)?;
-            load = asker.ask(&dma.load_bytes_per_cycle)?.get() * speedup;
-            store = asker.ask(&dma.store_bytes_per_cycle)?.get() * speedup;
-            block = asker.or(&dma.block_cycles, 0.0);
-            jitter = asker.or(&dma.latency_jitter, 0.0);
-        }
-        if has.store {
-            store_latency = asker.ask(&dma.store_latency_ns)?;
-            buffer = asker.or(&dma.write_buffer_bytes, Bytes(0)).0;
-            if let (Ok(fixed), Ok(rate)) =
-                (asker.ask(&dma.unaligned_store_cycles), asker.ask(&dma.unaligned_store_bytes_per_cycle))
-            {
-                (unaligned, unaligned_rate) = (fixed, rate.get());
-                let one = asker.or(&dma.tiny_store_cycles, 0.0);
-                tiny = one + f64::from(cores) * asker.or(&dma.tiny_store_cycles_per_core, 0.0);
-                tiny_byte = asker.or(&dma.tiny_store_cycles_less_per_byte, 0.0);
-            } else {
-                asker.assume("stores of unaligned length cost no more than others: unknown".into());
-            }
-        }
         let memory = &soc.memory;
         let bandwidth = per_cycle(asker.ask(&memory.hbm_gbps)?) * if off(Change::Memory) { 2.0 } else { 1.0 };
-        let l2 = per_cycle(asker.ask(&memory.l2_gbps)?) * speedup;
+        let l2 = per_cycle(asker.ask(&memory.l2_gbps)?) * if off(Change::L2) { 2.0 } else { 1.0 };
         let (mut factor, mut granule_bytes, mut granule) = (1.0, 512, 0.0);
         if has.add {
             granule_bytes = asker.ask(&soc.atomics.granule_bytes)?.0;
@@ -233,7 +185,7 @@ impl Costs {
             );
         }
         let flag = cycles(asker.or(&soc.sync.flag_cycles, 1.0));
-        let unless = |what: Change, ticks: Tick| if off(what) { 0 } else { ticks };
+        let unless = |free: Change, ticks: Tick| unless(change, free, ticks);
         Ok(Self {
             mhz,
             queue_depth: asker.ask(&soc.sync.queue_depth)?.get() as usize,
@@ -249,25 +201,12 @@ impl Costs {
             ub_access: unless(Change::NoScalar, cycles(asker.ask(&scalar.ub_access_cycles)?)),
             cache_line_bytes,
             cache_lines: asker.or(&scalar.dcache_bytes, Bytes(16 << 10)).0 / cache_line_bytes,
-            dma_issue: unless(Change::NoIssue, cycles(dma_issue)),
-            load_latency: unless(Change::NoLoadLatency, ns(load_latency)),
-            scalar_miss: unless(Change::NoScalar, ns(load_latency)),
-            store_latency: unless(Change::NoStoreLatency, ns(store_latency)),
-            jitter: cycles(jitter) * 64,
-            load: PerByte::of(load),
-            store: PerByte::of(store),
-            block: cycles(block),
-            write_buffer: buffer,
-            unaligned_store: cycles(unaligned),
-            unaligned_byte: PerByte::of(unaligned_rate),
-            tiny_store: cycles(tiny),
-            tiny_store_byte: cycles(tiny_byte),
+            copies,
             request_bytes: asker.or(&memory.request_bytes, Bytes(512)).0,
             line_bytes: asker.or(&memory.l2_line_bytes, Bytes(512)).0,
             l2_bytes: asker.ask(&memory.l2_bytes)?.0,
             l2: PerByte::of(l2),
             memory: bandwidth,
-            fastest: load.max(store),
             atomic_factor: factor,
             granule_bytes,
             same_granule: unless(Change::NoCollisions, cycles(granule)),
@@ -286,6 +225,11 @@ impl Costs {
     pub(super) fn us(&self, ticks: Tick) -> f64 {
         ticks as f64 / super::tick::CYCLE as f64 / f64::from(self.mhz)
     }
+}
+
+/// Ticks, unless it is what would be different that they are `free`.
+pub(super) fn unless(change: Option<Change>, free: Change, ticks: Tick) -> Tick {
+    if change == Some(free) { 0 } else { ticks }
 }
 
 /// The banks of the UB; nothing collides where too little is known of them, which is said.

@@ -230,8 +230,8 @@ impl Timing {
         let roof = [
             (costs.us(used.iter().map(|core| core.pipes[V].counts.busy).max().unwrap_or(0)), Bound::Vector),
             (costs.us(used.iter().map(|core| core.counts.busy).max().unwrap_or(0)), Bound::Scalar),
-            (costs.us(costs.load.ticks(traffic.read - traffic.scalar_read) / n as u64), Bound::Mte2),
-            (costs.us(costs.store.ticks(traffic.written - traffic.scalar_written) / n as u64), Bound::Mte3),
+            (costs.us(costs.copies.load.ticks(traffic.read - traffic.scalar_read) / n as u64), Bound::Mte2),
+            (costs.us(costs.copies.store.ticks(traffic.written - traffic.scalar_written) / n as u64), Bound::Mte3),
             (costs.us(costs.l2.ticks(traffic.l2)), Bound::L2),
             (ratio(hbm.bytes as f64, hbm.peak_gbps * 1000.0), Bound::Hbm),
         ];

@@ -211,7 +211,7 @@ impl Core<'_> {
         *own += bytes;
         if let Some(line) = self.cache.miss(at, costs) {
             memory.cache_line(at.tensor.0.into(), line, costs.cache_line_bytes, write);
-            self.spend(costs.scalar_miss);
+            self.spend(costs.copies.scalar_miss);
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) const fn whole_cycles(ticks: Tick) -> u64 {
 }
 
 /// Time that a byte takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PerByte(u64);
 
 impl PerByte {

@@ -9,6 +9,7 @@ use ubtile_tiling::{PlanOptions, Problem, Status, TargetSpec, TensorSlot, plan};
 
 use crate::argument::Argument;
 use crate::client::Out;
+use crate::context;
 use crate::device;
 use crate::failure::{Failure, Outcome, code};
 use crate::memory::{Place, Region};
@@ -57,7 +58,7 @@ pub(crate) fn phase_1(
     let executor = Out::new("executor", executor, code::PARAM_NULLPTR)?;
     let chosen = soc::chosen().map_err(|failure| failure.coded(code::PARAM_INVALID))?;
     // As in the vendor's library the option's absence counts as off.
-    let deterministic = device::context_option(DETERMINISTIC).or_else(|_| device::process_option(DETERMINISTIC));
+    let deterministic = context::option(DETERMINISTIC).or_else(|_| device::process_option(DETERMINISTIC));
     let deterministic = deterministic == Ok(1);
     let device = chosen.known.device.map(|device| Device { deterministic, ..device });
     let Prepared { arguments, work } = prepare(&Known { device, ..chosen.known })?;
@@ -120,7 +121,7 @@ pub(crate) fn phase_2(operator: &'static str, workspace: usize, size: u64, execu
     if size < found.workspace as u64 {
         return Err(invalid(format!("workspaceSize is {size}: phase 1 asked for {}", found.workspace)));
     }
-    let stream = device::stream(stream).map_err(|failure| failure.coded(code::RUNTIME_ERROR))?;
+    let stream = context::stream(stream).map_err(|failure| failure.coded(code::RUNTIME_ERROR))?;
     let bound = found.bind()?;
     let workspace = match found.workspace {
         0 => None,

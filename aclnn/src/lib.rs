@@ -15,6 +15,7 @@ mod api;
 mod argument;
 #[allow(unsafe_code)]
 mod client;
+mod context;
 mod datatype;
 mod device;
 mod event;

@@ -1,6 +1,7 @@
 //! Contexts and options.
 
 use super::out;
+use crate::context;
 use crate::device;
 use crate::failure::status;
 
@@ -20,14 +21,14 @@ extern "C" fn aclrtDestroyContext(context: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtSetCurrentContext(context: usize) -> i32 {
-    status("aclrtSetCurrentContext", || device::set_context(context))
+    status("aclrtSetCurrentContext", || context::set(context))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtGetCurrentContext(context: *mut usize) -> i32 {
     status("aclrtGetCurrentContext", || {
         let place = out("context", context)?;
-        place.set(device::current()?.0);
+        place.set(context::current()?.0);
         Ok(())
     })
 }
@@ -36,21 +37,21 @@ extern "C" fn aclrtGetCurrentContext(context: *mut usize) -> i32 {
 extern "C" fn aclrtCtxGetCurrentDefaultStream(stream: *mut usize) -> i32 {
     status("aclrtCtxGetCurrentDefaultStream", || {
         let place = out("stream", stream)?;
-        place.set(device::current_default_stream()?);
+        place.set(context::current_default_stream()?);
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtCtxSetSysParamOpt(opt: i32, value: i64) -> i32 {
-    status("aclrtCtxSetSysParamOpt", || device::set_context_option(opt, value))
+    status("aclrtCtxSetSysParamOpt", || context::set_option(opt, value))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtCtxGetSysParamOpt(opt: i32, value: *mut i64) -> i32 {
     status("aclrtCtxGetSysParamOpt", || {
         let place = out("value", value)?;
-        place.set(device::context_option(opt)?);
+        place.set(context::option(opt)?);
         Ok(())
     })
 }

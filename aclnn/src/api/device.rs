@@ -6,6 +6,7 @@ use std::ptr;
 use ubtile_sim::product::Unknown;
 
 use super::{out, timeout};
+use crate::context;
 use crate::device;
 use crate::failure::{Failure, Outcome, code, status};
 use crate::memory::{Place, taken_bytes};
@@ -30,7 +31,7 @@ extern "C" fn aclrtResetDeviceForce(deviceId: i32) -> i32 {
 extern "C" fn aclrtGetDevice(deviceId: *mut i32) -> i32 {
     status("aclrtGetDevice", || {
         let place = out("deviceId", deviceId)?;
-        device::current()?;
+        context::current()?;
         place.set(device::DEVICE);
         Ok(())
     })
@@ -55,12 +56,12 @@ extern "C" fn aclrtGetRunMode(runMode: *mut i32) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtSynchronizeDevice() -> i32 {
-    status("aclrtSynchronizeDevice", || device::synchronize(None))
+    status("aclrtSynchronizeDevice", || context::synchronize(None))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclrtSynchronizeDeviceWithTimeout(milliseconds: i32) -> i32 {
-    status("aclrtSynchronizeDeviceWithTimeout", || device::synchronize(timeout(milliseconds)?))
+    status("aclrtSynchronizeDeviceWithTimeout", || context::synchronize(timeout(milliseconds)?))
 }
 
 /// `ACL_RT_DEVICE_STATUS_NORMAL`, always.
@@ -95,7 +96,7 @@ extern "C" fn aclrtGetSocName() -> *const c_char {
 extern "C" fn aclrtGetMemInfo(_attr: i32, free: *mut usize, total: *mut usize) -> i32 {
     status("aclrtGetMemInfo", || {
         let (free, total) = (out("free", free)?, out("total", total)?);
-        device::current()?;
+        context::current()?;
         let bytes = soc::chosen()?.memory_bytes().map_err(unknown)?;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         total.set(size(bytes));

@@ -1,7 +1,8 @@
 //! Events.
 
 use super::{out, timeout};
-use crate::device::{self, EVENTS};
+use crate::context;
+use crate::device::EVENTS;
 use crate::event::{Event, TIME_LINE};
 use crate::failure::{Failure, Outcome, code, status};
 use crate::shared::Shared;
@@ -13,7 +14,7 @@ fn event(name: &str, handle: usize) -> Outcome<Shared<Event>> {
 
 fn create(place: *mut usize, flags: u32) -> Outcome {
     let place = out("event", place)?;
-    device::current()?;
+    context::current()?;
     place.set(EVENTS.insert(Event::new(flags)));
     Ok(())
 }
@@ -45,7 +46,7 @@ extern "C" fn aclrtDestroyEvent(handle: usize) -> i32 {
 #[unsafe(no_mangle)]
 extern "C" fn aclrtRecordEvent(handle: usize, stream: usize) -> i32 {
     status("aclrtRecordEvent", || {
-        let (event, stream) = (event("event", handle)?, device::stream(stream)?);
+        let (event, stream) = (event("event", handle)?, context::stream(stream)?);
         stream.submit_made(|| Task::Record(event.clone(), event.issue(&stream)))
     })
 }
@@ -53,7 +54,7 @@ extern "C" fn aclrtRecordEvent(handle: usize, stream: usize) -> i32 {
 #[unsafe(no_mangle)]
 extern "C" fn aclrtResetEvent(handle: usize, stream: usize) -> i32 {
     status("aclrtResetEvent", || {
-        device::stream(stream)?;
+        context::stream(stream)?;
         event("event", handle)?.reset();
         Ok(())
     })

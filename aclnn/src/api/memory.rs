@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::out;
-use crate::device;
+use crate::context;
 use crate::failure::{Failure, Outcome, code, status};
 use crate::memory::{End, Place, allocate, free, place_of};
 use crate::soc;
@@ -14,7 +14,7 @@ fn allocated(place: *mut *mut c_void, name: &str, size: usize, of: Place) -> Out
     if size == 0 {
         return Err(Failure::new(code::INVALID_PARAM, "size is 0"));
     }
-    device::current()?;
+    context::current()?;
     // Where it is unknown how much memory the product has, this machine's is the limit.
     let most = if of == Place::Device { soc::chosen()?.memory_bytes().unwrap_or(u64::MAX) } else { u64::MAX };
     place.set(allocate(size, of, most)? as *mut c_void);
@@ -135,7 +135,7 @@ impl Copy {
 
     /// Now, behind the default stream.
     fn now(self) -> Outcome {
-        device::settle_default_stream()?;
+        context::settle_default_stream()?;
         self.perform();
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Copy {
             self.perform();
             Ok(())
         };
-        device::stream(stream)?.submit(Task::Work(Box::new(task)))
+        context::stream(stream)?.submit(Task::Work(Box::new(task)))
     }
 }
 
@@ -212,7 +212,7 @@ const fn byte(value: i32) -> u8 {
 extern "C" fn aclrtMemset(devPtr: *mut c_void, maxCount: usize, value: i32, count: usize) -> i32 {
     status("aclrtMemset", || {
         let end = to_set(devPtr, maxCount, count)?;
-        device::settle_default_stream()?;
+        context::settle_default_stream()?;
         end.fill(byte(value), count);
         Ok(())
     })
@@ -226,7 +226,7 @@ extern "C" fn aclrtMemsetAsync(devPtr: *mut c_void, maxCount: usize, value: i32,
             end.fill(byte(value), count);
             Ok(())
         };
-        device::stream(stream)?.submit(Task::Work(Box::new(task)))
+        context::stream(stream)?.submit(Task::Work(Box::new(task)))
     })
 }
 

@@ -5,8 +5,8 @@ use super::memory::{Global, index};
 use super::{cast, float, integer, movement, permute, reduce};
 use crate::product::Element;
 use crate::program::{
-    Action, FaultKind, OperandAt, Part, PlaceAt, Program, Relation, Step, UnaryOp, VectorOp, VectorStep, WriteStep,
-    canonical, is_float, size_of,
+    Access, Action, FaultKind, OperandAt, Part, PlaceAt, Program, Relation, Step, UnaryOp, VectorOp, VectorStep,
+    WriteStep, canonical, is_float, size_of,
 };
 
 /// Does to memory what a step does; `local` is the UB of its core. Flags, barriers and the like do nothing, and reads are the
@@ -69,13 +69,9 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
                 load(1, a, local);
                 load(2, b, local);
                 if is_float(element) {
-                    let (mut target, mut left, mut right) = ([0.0; 128], [0.0; 128], [0.0; 128]);
-                    float::widen(element, a, &mut left);
-                    float::widen(element, b, &mut right);
-                    if parts[0].access == crate::program::Access::Update {
-                        float::widen(element, to, &mut target);
-                    }
-                    float::binary(op, &mut target, &left, &right);
+                    let updates = parts[0].access == Access::Update;
+                    let mut target = if updates { float::widen(element, to) } else { [0.0; 128] };
+                    float::binary(op, &mut target, &float::widen(element, a), &float::widen(element, b));
                     float::narrow(element, &target, to);
                 } else {
                     integer::binary(element, op, to, a, b);
@@ -85,9 +81,8 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
             VectorOp::Unary(op, _) => {
                 load(1, a, local);
                 if is_float(element) {
-                    let (mut target, mut left) = ([0.0; 128], [0.0; 128]);
-                    float::widen(element, a, &mut left);
-                    float::unary(op, &mut target, &left);
+                    let mut target = [0.0; 128];
+                    float::unary(op, &mut target, &float::widen(element, a));
                     float::narrow(element, &target, to);
                 } else {
                     integer::unary(element, op, to, a);
@@ -97,10 +92,8 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
                 load(0, to, local);
                 load(1, a, local);
                 if is_float(element) {
-                    let (mut target, mut left) = ([0.0; 128], [0.0; 128]);
-                    float::widen(element, a, &mut left);
-                    float::widen(element, to, &mut target);
-                    float::with_scalar(op, &mut target, &left, float::scalar(element, step.scalar));
+                    let (mut target, scalar) = (float::widen(element, to), float::scalar(element, step.scalar));
+                    float::with_scalar(op, &mut target, &float::widen(element, a), scalar);
                     float::narrow(element, &target, to);
                 } else {
                     integer::with_scalar(element, op, to, a, step.scalar);
@@ -147,10 +140,7 @@ fn lane_by_lane(step: &VectorStep, local: &mut [u8]) {
 
 fn compare(relation: Relation, element: Element, a: &Row, b: &Row) -> u128 {
     if is_float(element) {
-        let (mut left, mut right) = ([0.0; 128], [0.0; 128]);
-        float::widen(element, a, &mut left);
-        float::widen(element, b, &mut right);
-        float::compare(relation, &left, &right)
+        float::compare(relation, &float::widen(element, a), &float::widen(element, b))
     } else {
         integer::compare(element, relation, a, b)
     }

@@ -14,21 +14,8 @@ pub(super) fn cast(to: Element, from: Element, rounding: Rounding, lanes: usize,
     let nearest = matches!(rounding, Rounding::Plain | Rounding::Even);
     match (from, to) {
         // The frequent ones, a row at a time. 64 lanes are half a row of the narrower type.
-        (F16, F32) => {
-            let mut wide = [0.0; 128];
-            float::widen(F16, row, &mut wide);
-            float::narrow(F32, &wide, result);
-        }
-        (Bf16, F32) => {
-            let mut wide = [0.0; 128];
-            float::widen(Bf16, row, &mut wide);
-            float::narrow(F32, &wide, result);
-        }
-        (F32, F16 | Bf16) if nearest => {
-            let mut wide = [0.0; 128];
-            float::widen(F32, row, &mut wide);
-            float::narrow(to, &wide, result);
-        }
+        (F16 | Bf16, F32) => float::narrow(F32, &float::widen(from, row), result),
+        (F32, F16 | Bf16) if nearest => float::narrow(to, &float::widen(F32, row), result),
         (F32, F32) if rounding != Rounding::Odd => {
             for (to, from) in result.of_mut::<f32>().iter_mut().zip(row.of::<f32>()) {
                 *to = whole(f64::from(*from), rounding) as f32;

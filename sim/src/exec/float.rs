@@ -12,16 +12,18 @@ pub(super) type Wide = [f32; 128];
 
 /// The lanes of a row; 64 of f32, 128 of others.
 #[inline]
-pub(super) fn widen(element: Element, row: &Row, to: &mut Wide) {
+pub(super) fn widen(element: Element, row: &Row) -> Wide {
+    let mut wide = [0.0; 128];
     match element {
-        Element::F16 => row.of::<f16>().convert_to_f32_slice(to),
+        Element::F16 => row.of::<f16>().convert_to_f32_slice(&mut wide),
         Element::Bf16 => {
-            for (to, from) in to.iter_mut().zip(row.of::<u16>()) {
+            for (to, from) in wide.iter_mut().zip(row.of::<u16>()) {
                 *to = f32::from_bits(u32::from(*from) << 16);
             }
         }
-        _ => to[..64].copy_from_slice(row.of::<f32>()),
+        _ => wide[..64].copy_from_slice(row.of::<f32>()),
     }
+    wide
 }
 
 /// A row of lanes.

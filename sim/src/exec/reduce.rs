@@ -12,9 +12,9 @@ pub(super) fn reduce(step: &VectorStep, local: &mut [u8]) {
     let size = parts[0].size as usize;
     let lanes = step.op.lanes() as usize;
     for repeat in 0..step.repeats {
-        let (mut row, mut wide) = (Row::ZERO, [0.0; 128]);
+        let mut row = Row::ZERO;
         lanes::load(step, &parts[1], &step.operands[1], repeat, local, &mut row);
-        float::widen(element, &row, &mut wide);
+        let mut wide = float::widen(element, &row);
         let (op, group) = match step.op {
             VectorOp::Reduce(op, _) => (op, lanes),
             VectorOp::ReduceBlock(op, _) => (op, 32 / size),

@@ -112,7 +112,7 @@ impl CopyCosts {
         asker: &mut Asker,
     ) -> Result<Self, Unknown> {
         let dma = &soc.dma;
-        let mut costs = Self { fastest: 1.0, unaligned_byte: PerByte::of(1.0), ..Self::default() };
+        let mut costs = Self { fastest: 1.0, ..Self::default() };
         if has.load || has.store || has.scalar_memory {
             costs.issue = unless(change, Change::NoIssue, cycles(asker.ask(&dma.issue_cycles)?));
             let latency = nanoseconds(asker.ask(&dma.load_latency_ns)?, mhz);

@@ -227,7 +227,7 @@ impl Costs {
     }
 }
 
-/// Ticks, unless it is what would be different that they are `free`.
+/// `ticks`, or none where what would be different is that they are `free`.
 pub(super) fn unless(change: Option<Change>, free: Change, ticks: Tick) -> Tick {
     if change == Some(free) { 0 } else { ticks }
 }

@@ -113,6 +113,20 @@ fn stores_of_unaligned_length_cost_more() {
     }
 }
 
+/// Where nothing is known of them, as is said.
+#[test]
+fn stores_of_unaligned_length_may_cost_no_more() {
+    let soc = with(&plain(), &[("dma.unaligned_store_bytes_per_cycle", "unknown")]);
+    let run = |bytes: u32| {
+        let text = format!("cores 1\ntensor z: u8[512] out\nub a: 512\nstore_pad z[0], a[0] bytes {bytes}\n");
+        time(&text, &soc)
+    };
+    let unaligned = run(479);
+    let assumed = "stores of unaligned length cost no more than others: unknown";
+    assert!(unaligned.assumptions.iter().any(|assumption| assumption == assumed), "{:?}", unaligned.assumptions);
+    assert_eq!((unaligned.cycles, run(31).cycles), (run(480).cycles, run(32).cycles));
+}
+
 #[test]
 fn additions_to_the_same_place_wait() {
     let soc = with(&plain(), &[("atomics.same_granule_cycles", "96")]);

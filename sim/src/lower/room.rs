@@ -47,6 +47,11 @@ impl Room {
         Ok(Self { local_bytes, flags, scratch, gathers, transposes, most: Most::ALL })
     }
 
+    /// Whether elements of a pixel are put side by side instead of gathered.
+    pub(super) fn puts_beside(self) -> bool {
+        !self.gathers && self.scratch.is_some_and(|scratch| scratch.shifted.is_some())
+    }
+
     /// Bytes of local memory for a program that nothing has to stand in for.
     pub(super) fn without_scratch(self) -> usize {
         self.local_bytes + self.scratch.map_or(0, Scratch::bytes)

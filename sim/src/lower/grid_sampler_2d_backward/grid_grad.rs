@@ -1,32 +1,34 @@
-//! `grid_grad`: points side by side, channel by channel.
+//! `grid_grad`: points side by side, channel by channel, or some channels at a time where nothing gathers.
 
+mod beside;
+mod channels;
 mod corners;
+mod lanes;
 mod offsets;
+mod planes;
 mod sixteen;
 mod sizes;
-mod slices;
 
 use std::ops::Range;
 
 use ubtile_tiling::grid_sampler_2d_backward::{CHANNEL_BLOCK, Plan};
 
-use super::bicubic::Taps;
+use super::bicubic::{AxisTaps, Taps};
 use super::coordinates::Coordinates;
 use super::touched::Touched;
 use crate::lower::builder::{Builder, int};
 use crate::lower::pieces::{Limits, choice};
 use crate::lower::ring::Ring;
-use crate::lower::shape::{BLOCK_BYTES, add, binary, cast, fill, scalar};
-use crate::lower::{LowerError, shares};
+use crate::lower::shape::{add, binary, cast, fill, scalar};
+use crate::lower::{LowerError, bits_of, shares};
 use crate::product::Element;
-use crate::program::{
-    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp,
-};
+use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Pipe, Relation, ScalarOp, TensorId, Vector, VectorOp};
 
+use beside::Beside;
 use corners::Corners;
+use planes::{Planes, Slices};
 use sixteen::Sixteen;
-use sizes::{FRONT, LANES, MOST_POINTS, STEP, Sizes};
-use slices::Slices;
+use sizes::{LANES, MOST_POINTS, Sizes};
 
 /// The program's part.
 struct Lowering {
@@ -35,17 +37,13 @@ struct Lowering {
     size: [usize; 2],
     points: usize,
     gradient: TensorId,
-    input: TensorId,
     output: TensorId,
     coordinates: Coordinates,
-    planes: Ring,
-    /// The plane in f32, of short types, and `grad_output`.
-    table: Option<BufferId>,
-    gradient_wide: Option<BufferId>,
+    /// `grad_output`, and in f32, of short types.
     loaded: Ring,
+    gradient_wide: Option<BufferId>,
     around: Around,
-    /// Where the UB does not hold a plane.
-    slices: Option<Slices>,
+    pixels: Pixels,
     /// Of x and y: eight lanes, and the blocks' sum.
     lanes: [BufferId; 2],
     totals: BufferId,
@@ -60,12 +58,39 @@ enum Around {
     Sixteen(Sixteen),
 }
 
+/// Where they come from.
+enum Pixels {
+    Planes(Planes),
+    /// Where nothing gathers.
+    Beside(Beside),
+}
+
 impl Around {
-    /// Offsets, and where their pixels go.
-    fn parts(&self) -> (&[BufferId], &[BufferId]) {
+    /// Where they are in a plane.
+    const fn offsets(&self) -> &[BufferId] {
         match self {
-            Self::Four(corners) => corners.parts(),
-            Self::Sixteen(sixteen) => sixteen.parts(),
+            Self::Four(corners) => corners.offsets(),
+            Self::Sixteen(sixteen) => sixteen.offsets(),
+        }
+    }
+
+    /// Where they go, those of one channel.
+    fn pixels(&self) -> Vec<Local> {
+        let places = match self {
+            Self::Four(corners) => corners.pixels(),
+            Self::Sixteen(sixteen) => sixteen.pixels(),
+        };
+        places.iter().copied().map(lanes::at).collect()
+    }
+
+    /// What pixels or sums of them are multiplied with.
+    fn weights(&self, of: &Coordinates) -> Vec<BufferId> {
+        match self.taps() {
+            None => of.axes().iter().flat_map(|axis| [axis.before, axis.after]).collect(),
+            Some(taps) => {
+                let of_axis = |axis: &AxisTaps| axis.weights.into_iter().chain(axis.slopes.into_iter().flatten());
+                taps.axes().iter().flat_map(of_axis).collect()
+            }
         }
     }
 
@@ -89,7 +114,7 @@ pub(super) fn lower(
     }
     let sizes = Sizes::new(plan, b.room())?;
     let limits = Limits { all: plan.points(), instructions: MOST_POINTS, bytes: b.room().local_bytes };
-    b.piece(choice("tile_points", sizes.points, STEP, limits, |points| Sizes { points, ..sizes }.bytes()));
+    b.piece(choice("tile_points", sizes.points, sizes.step(), limits, |points| Sizes { points, ..sizes }.bytes()));
     let lowering = Lowering::new(b, plan, sizes, ([gradient, input, grid], output))?;
     lowering.begin(b);
     shares::planes(b, points, plan.points(), |b, image, from, to| {
@@ -114,41 +139,50 @@ impl Lowering {
         let (size, short) = (sizes.compute.size, sizes.compute.is_short());
         let coordinates = Coordinates::new(b, problem, grid, sizes.points)?;
         let pipes = [Pipe::Mte2, Pipe::V];
-        let planes = Ring::new(b, ("plane", sizes.plane_bytes(), sizes.planes), Some("local_bytes"), &pipes);
-        let loaded = Ring::new(b, ("gradient", size * sizes.points, 2), field, &pipes);
+        let (name, bytes) = match sizes.channels {
+            Some(channels) => ("planes", sizes.staged_bytes(channels, size)),
+            None => ("plane", sizes.plane_bytes()),
+        };
+        let planes = Ring::new(b, (name, bytes, sizes.planes), Some("local_bytes"), &pipes);
+        let gradients = sizes.channels.unwrap_or(1);
+        let loaded = Ring::new(b, ("gradient", sizes.gradient_bytes(gradients, size), 2), field, &pipes);
         let pairs = Ring::new(b, ("pairs", 2 * size * sizes.points, 2), field, &[Pipe::V, Pipe::Mte3]);
-        let table = short.then(|| b.buffer("plane_f32", sizes.table_bytes(), 1, Some("local_bytes")));
+        let gathers = sizes.channels.is_none();
+        let table = (short && gathers).then(|| b.buffer("plane_f32", sizes.table_bytes(), 1, Some("local_bytes")));
         let taps = sizes.bicubic.then(|| Taps::new(b, problem, sizes.points, true));
         let mut vectors = |name: &str, count: usize| b.buffer(name, 4 * sizes.points * count, 1, field);
-        let mut vector = |name: &str| vectors(name, 1);
+        let lanes_of = (sizes.points, sizes.together());
         let around = match taps {
-            Some(taps) => Around::Sixteen(Sixteen::new(taps, &mut vector)),
-            None => Around::Four(Corners::new(&mut vector)),
+            Some(taps) => Around::Sixteen(Sixteen::new(taps, lanes_of, &mut vectors)),
+            None => Around::Four(Corners::new(lanes_of, &mut vectors)),
         };
-        let [within, part] = ["within", "part"].map(|name| sizes.is_sliced().then(|| vectors(name, 1)));
+        let sliced = ["within", "part"].map(|name| (gathers && sizes.is_sliced()).then(|| vectors(name, 1)));
         let [lanes_x, lanes_y] = ["x_lanes", "y_lanes"].map(|name| vectors(name, LANES));
         let [totals, order] = ["totals", "order"].map(|name| vectors(name, 2));
-        let gradient_wide = short.then(|| vectors("gradient_f32", 1));
+        let gradient_wide = short.then(|| vectors("gradient_f32", gradients));
         let pairs_wide = short.then(|| vectors("pairs_f32", 2));
-        let slices = within.zip(part).map(|(within, part)| {
-            let touched = Touched::new(b, problem, sizes.points);
-            Slices { touched, within, part }
-        });
+        let pixels = match sizes.channels {
+            Some(channels) => Pixels::Beside(Beside::new(b, problem, (sizes, channels), (input, planes))),
+            None => {
+                let slices = match sliced {
+                    [Some(within), Some(part)] => Some(Slices::new(b, problem, sizes.points, [within, part])),
+                    _ => None,
+                };
+                Pixels::Planes(Planes { sizes, input, width: problem.wi, ring: planes, table, slices })
+            }
+        };
         Ok(Self {
             sizes,
             channels: problem.c,
             size: [problem.wi, problem.hi],
             points: plan.points(),
             gradient,
-            input,
             output,
             coordinates,
-            planes,
-            table,
-            gradient_wide,
             loaded,
+            gradient_wide,
             around,
-            slices,
+            pixels,
             lanes: [lanes_x, lanes_y],
             totals,
             order,
@@ -158,18 +192,25 @@ impl Lowering {
     }
 
     fn begin(&self, b: &mut Builder) {
-        // Zeros in front of the plane, and behind a slice of it.
-        let sizes = &self.sizes;
-        let ends = if sizes.is_sliced() { vec![0, sizes.table_bytes() - BLOCK_BYTES] } else { vec![0] };
-        for end in ends {
-            let guard = |b: &mut Builder, at: Local| fill(b, at, Element::F32, 0.0, int(FRONT));
-            match self.table {
-                Some(table) => guard(b, table.at(int(end))),
-                None => (0..self.planes.slots()).for_each(|slot| guard(b, self.planes.slot_at(slot, end))),
+        match &self.pixels {
+            Pixels::Planes(planes) => planes.begin(b),
+            Pixels::Beside(beside) => {
+                // Channels and points that are not there are computed with, not looked at.
+                for weights in self.around.weights(&self.coordinates) {
+                    fill(b, weights.at(0), Element::F32, 0.0, int(self.sizes.points));
+                }
+                let lanes = int(self.sizes.gradient_bytes(beside.channels(), 1));
+                for slot in 0..self.loaded.slots() {
+                    fill(b, self.loaded.slot_at(slot, 0), bits_of(self.sizes.compute.element), 0, lanes);
+                }
+                beside.begin(b);
             }
         }
         self.coordinates.begin(b);
-        for ring in [&self.planes, &self.loaded, &self.pairs] {
+        if let Pixels::Planes(planes) = &self.pixels {
+            planes.ring.begin(b);
+        }
+        for ring in [&self.loaded, &self.pairs] {
             ring.begin(b);
         }
         // x and y of a point, one after the other: of eight points one by one, then of twice as many each time.
@@ -192,7 +233,11 @@ impl Lowering {
 
     fn end(&self, b: &mut Builder) {
         self.coordinates.finish(b);
-        for ring in [&self.planes, &self.loaded, &self.pairs] {
+        match &self.pixels {
+            Pixels::Planes(planes) => planes.ring.end(b),
+            Pixels::Beside(beside) => beside.end(b),
+        }
+        for ring in [&self.loaded, &self.pairs] {
             ring.end(b);
         }
     }
@@ -205,8 +250,10 @@ impl Lowering {
         if let Some(taps) = taps {
             taps.find(b, &self.coordinates, count);
         }
-        let rows = self.slices.as_ref().map(|slices| slices.touched.find(b, &self.coordinates, taps, (point, count)));
-        let sliced = self.slices.is_some();
+        let touched = self.touched();
+        let rows = touched.map(|touched| touched.find(b, &self.coordinates, taps, (point, count)));
+        // Numbers of pixels become offsets in each slice.
+        let sliced = touched.is_some() || matches!(self.pixels, Pixels::Beside(_));
         match &self.around {
             Around::Four(corners) => corners.find(b, &self.coordinates, self.size, (sliced, count)),
             Around::Sixteen(sixteen) => sixteen.find(b, &self.coordinates, self.size, (sliced, count)),
@@ -218,9 +265,20 @@ impl Lowering {
             for lanes in self.lanes {
                 fill(b, lanes.at(0), Element::F32, 0.0, all * int(LANES));
             }
-            b.repeat("channel", (block_at, to, 1), Some("tile_channels"), |b, channel| {
-                self.channel(b, image, &channel, (point, count), rows.as_ref());
-            });
+            match &self.pixels {
+                Pixels::Planes(planes) => {
+                    b.repeat("channel", (block_at, to, 1), Some("tile_channels"), |b, channel| {
+                        self.channel(b, planes, (image, &channel), (point, count), rows.as_ref());
+                    });
+                }
+                Pixels::Beside(beside) => {
+                    let step = beside.channels();
+                    b.repeat("channel", (block_at, to.clone(), step), Some("tile_channels"), |b, channel| {
+                        let n = b.min("channels", int(step), to - channel.clone());
+                        self.some_channels(b, beside, (image, &channel, &n), (point, count), rows.as_ref());
+                    });
+                }
+            }
             for (axis, lanes) in self.lanes.into_iter().enumerate() {
                 for half in [4, 2, 1] {
                     add(b, &lanes.at(0), lanes.at(all * 4 * half), all * half);
@@ -231,74 +289,11 @@ impl Lowering {
         self.finish(b, &at, count);
     }
 
-    /// Loads so many pixels of a plane from one on, and gives the table that has them in f32 behind its zeros.
-    fn load_plane(&self, b: &mut Builder, plane: &Expr, (first, pixels): (&Expr, &Expr)) -> Local {
-        let compute = self.sizes.compute;
-        let size = int(compute.size);
-        self.planes.enter(b);
-        let front = if self.table.is_some() { 0 } else { int(BLOCK_BYTES) };
-        let from = self.input.at((plane.clone() * int(self.sizes.pixels) + first.clone()) * size);
-        b.load(self.planes.at(front), from, Burst::of(pixels.clone() * size), None);
-        self.planes.pass(b, 0);
-        let Some(table) = self.table else { return self.planes.at(0) };
-        let from = (self.planes.at(0), compute.element);
-        cast(b, (table.at(int(BLOCK_BYTES)), Element::F32), from, pixels.clone());
-        table.at(0)
-    }
-
-    /// The pixels around points, from a plane that is there as a whole.
-    fn gather(&self, b: &mut Builder, plane: &Expr, count: &Expr) {
-        let table = self.load_plane(b, plane, (&0.into(), &int(self.sizes.pixels).into()));
-        let (offsets, pixels) = self.around.parts();
-        for (to, offsets) in pixels.iter().zip(offsets) {
-            let operands = [to.at(0), table.clone(), offsets.at(0)];
-            b.vector(Vector::new(VectorOp::Gather(Element::F32), operands).count(count.clone()));
+    fn touched(&self) -> Option<&Touched> {
+        match &self.pixels {
+            Pixels::Planes(planes) => planes.touched(),
+            Pixels::Beside(beside) => beside.touched(),
         }
-        self.planes.leave(b);
-    }
-
-    /// Adds a channel's part of the gradients; `rows` of the image are those that the points mix.
-    fn channel(
-        &self,
-        b: &mut Builder,
-        image: &Expr,
-        channel: &Expr,
-        (point, count): (&Expr, &Expr),
-        rows: Option<&[Expr; 2]>,
-    ) {
-        let Sizes { compute, points, .. } = self.sizes;
-        let size = int(compute.size);
-        let plane = image.clone() * int(self.channels) + channel.clone();
-        self.loaded.enter(b);
-        let from = self.gradient.at((plane.clone() * int(self.points) + point.clone()) * size);
-        b.load(self.loaded.at(0), from, Burst::of(count.clone() * size), None);
-        self.loaded.pass(b, 0);
-        match (&self.slices, rows) {
-            (Some(slices), Some(rows)) => self.gather_slices(b, slices, (&plane, rows), count),
-            _ => self.gather(b, &plane, count),
-        }
-        if let Around::Sixteen(sixteen) = &self.around {
-            sixteen.add_up(b, count);
-        }
-        let gradient = match self.gradient_wide {
-            Some(to) => {
-                cast(b, (to.at(0), Element::F32), (self.loaded.at(0), compute.element), count.clone());
-                to.at(0)
-            }
-            None => self.loaded.at(0),
-        };
-
-        let lane = b.op("lane", IntOp::Mod, channel.clone(), int(LANES)) * int(4 * points);
-        for (axis, lanes) in self.lanes.into_iter().enumerate() {
-            let slope = match &self.around {
-                Around::Four(corners) => corners.slope(b, &self.coordinates, axis, count),
-                Around::Sixteen(sixteen) => sixteen.slope(axis),
-            };
-            binary(b, BinaryOp::Mul, Element::F32, [slope.clone(), gradient.clone(), slope.clone()], count.clone());
-            let sum = lanes.at(lane.clone());
-            binary(b, BinaryOp::Add, Element::F32, [sum.clone(), sum, slope], count.clone());
-        }
-        self.loaded.leave(b);
     }
 
     /// Multiplies, puts pairs together and stores them.

@@ -1,11 +1,14 @@
 //! The four pixels around a point.
 
+use super::lanes::{Lanes, Operand, Place, at};
 use super::offsets::{self, ABSENT};
 use crate::lower::builder::Builder;
 use crate::lower::grid_sampler_2d_backward::coordinates::Coordinates;
-use crate::lower::shape::{binary, scalar};
+use crate::lower::shape::scalar;
 use crate::product::Element;
-use crate::program::{BinaryOp, BufferId, Expr, Local, Relation, ScalarOp};
+use crate::program::{BinaryOp, BufferId, Expr, Relation, ScalarOp};
+
+const CORNERS: [&str; 4] = ["nw", "ne", "sw", "se"];
 
 /// Buffers for a chunk of points.
 pub(super) struct Corners {
@@ -13,19 +16,34 @@ pub(super) struct Corners {
     places: [[BufferId; 2]; 2],
     /// Of the corners nw, ne, sw, se.
     offsets: [BufferId; 4],
-    pixels: [BufferId; 4],
+    /// Each in a vector, or of several channels one behind the other.
+    pixels: [Place; 4],
+    /// Bytes of a channel's.
+    pitch: usize,
+    /// Changes along two sides.
+    terms: [(BufferId, usize); 2],
 }
 
 impl Corners {
-    /// How many vectors it has.
-    pub(super) const VECTORS: usize = 4 + 4 + 4;
+    /// How many vectors it has for so many channels at a time.
+    pub(super) const fn vectors(together: usize) -> usize {
+        let terms = if together > 1 { 2 * together } else { 0 };
+        4 + 4 + 4 * together + terms
+    }
 
-    pub(super) fn new(vector: &mut impl FnMut(&str) -> BufferId) -> Self {
-        Self {
-            places: ["column", "row"].map(|axis| ["before", "behind"].map(|side| vector(&format!("{axis}_{side}")))),
-            offsets: ["nw", "ne", "sw", "se"].map(|corner| vector(&format!("{corner}_offset"))),
-            pixels: ["nw", "ne", "sw", "se"].map(vector),
+    pub(super) fn new((points, together): (usize, usize), vectors: &mut impl FnMut(&str, usize) -> BufferId) -> Self {
+        let mut vector = |name: &str| vectors(name, 1);
+        let places = ["column", "row"].map(|axis| ["before", "behind"].map(|side| vector(&format!("{axis}_{side}"))));
+        let offsets = CORNERS.map(|corner| vector(&format!("{corner}_offset")));
+        if together == 1 {
+            let pixels = CORNERS.map(|corner| (vector(corner), 0));
+            // Places are only needed until the offsets are known.
+            return Self { places, offsets, pixels, pitch: 0, terms: places[0].map(|place| (place, 0)) };
         }
+        let all = vectors("corners", CORNERS.len() * together);
+        let pixels = [0, 1, 2, 3].map(|corner| (all, 4 * points * corner));
+        let terms = ["term", "other_term"].map(|name| (vectors(name, together), 4 * points));
+        Self { places, offsets, pixels, pitch: 4 * points * CORNERS.len(), terms }
     }
 
     /// Byte offsets of the corners' pixels in a plane; of those that are not there, that of a zero.
@@ -45,32 +63,32 @@ impl Corners {
         offsets::scale(b, &rows, size[0], count);
         for (corner, to) in self.offsets.into_iter().enumerate() {
             let places = [rows[corner / 2], columns[corner % 2]];
-            offsets::put(b, (to, self.pixels[corner]), places, (sliced, count));
+            offsets::put(b, (to, at(self.pixels[corner])), places, (sliced, count));
         }
     }
 
-    /// Offsets, and where their pixels go.
-    pub(super) fn parts(&self) -> (&[BufferId], &[BufferId]) {
-        (&self.offsets, &self.pixels)
+    pub(super) const fn offsets(&self) -> &[BufferId] {
+        &self.offsets
+    }
+
+    /// The pixels of all points, of several channels those of the first.
+    pub(super) const fn pixels(&self) -> &[Place] {
+        &self.pixels
     }
 
     /// How what was read changes along an axis.
-    pub(super) fn slope(&self, b: &mut Builder, of: &Coordinates, axis: usize, count: &Expr) -> Local {
-        let [nw, ne, sw, se] = self.pixels.map(|pixels| pixels.at(0));
+    pub(super) fn slope(&self, b: &mut Builder, of: &Coordinates, axis: usize, lanes: Lanes<'_>) -> Operand {
+        let [nw, ne, sw, se] = self.pixels.map(|pixels| (at(pixels), self.pitch));
         let differences = if axis == 0 { [(&ne, &nw), (&se, &sw)] } else { [(&sw, &nw), (&se, &ne)] };
         let across = &of.axes()[1 - axis];
-        // Places are only needed until the offsets are known.
-        let [[first, second], _] = self.places.map(|places| places.map(|place| place.at(0)));
-        let mut step = |op, to: &Local, a: &Local, by: &Local| {
-            binary(b, op, Element::F32, [to.clone(), a.clone(), by.clone()], count.clone());
-        };
+        let [first, second] = self.terms.map(|(term, pitch)| (term.at(0), pitch));
         for (to, ((a, by), weight)) in
             [&first, &second].into_iter().zip(differences.into_iter().zip([across.before, across.after]))
         {
-            step(BinaryOp::Sub, to, a, by);
-            step(BinaryOp::Mul, to, to, &weight.at(0));
+            lanes.binary(b, BinaryOp::Sub, [to.clone(), a.clone(), by.clone()]);
+            lanes.binary(b, BinaryOp::Mul, [to.clone(), to.clone(), (weight.at(0), 0)]);
         }
-        step(BinaryOp::Add, &first, &first, &second);
+        lanes.binary(b, BinaryOp::Add, [first.clone(), first.clone(), second]);
         first
     }
 }

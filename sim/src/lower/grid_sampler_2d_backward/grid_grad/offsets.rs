@@ -4,7 +4,7 @@ use super::sizes::FRONT;
 use crate::lower::builder::Builder;
 use crate::lower::shape::{binary, scalar};
 use crate::product::{Element, Rounding};
-use crate::program::{BinaryOp, BufferId, Expr, ScalarOp, Vector, VectorOp};
+use crate::program::{BinaryOp, BufferId, Expr, Local, ScalarOp, Vector, VectorOp};
 
 /// What stands for the place of a pixel that is not there, so that no sum with another place reaches the image.
 pub(super) const ABSENT: f32 = -67_108_864.0;
@@ -21,12 +21,12 @@ pub(super) fn scale(b: &mut Builder, rows: &[BufferId], width: usize, count: &Ex
 #[expect(clippy::cast_precision_loss, reason = "there are few zeros")]
 pub(super) fn put(
     b: &mut Builder,
-    (to, by_way): (BufferId, BufferId),
+    (to, pixel): (BufferId, Local),
     places: [BufferId; 2],
     (sliced, count): (bool, &Expr),
 ) {
     let front = FRONT as f32;
-    let ([row, column], pixel) = (places.map(|place| place.at(0)), by_way.at(0));
+    let [row, column] = places.map(|place| place.at(0));
     binary(b, BinaryOp::Add, Element::F32, [pixel.clone(), row, column], count.clone());
     let steps = [(ScalarOp::Maxs, -front), (ScalarOp::Adds, front), (ScalarOp::Muls, 4.0)];
     for (op, number) in steps.into_iter().take(if sliced { 1 } else { 3 }) {

@@ -1,19 +1,22 @@
 //! The sixteen pixels around a point.
 
+use super::lanes::{Lanes, Operand, Place, at};
 use super::offsets::{self, ABSENT};
 use crate::lower::builder::Builder;
 use crate::lower::grid_sampler_2d_backward::bicubic::Taps;
 use crate::lower::grid_sampler_2d_backward::coordinates::Coordinates;
-use crate::lower::shape::{binary, fill};
-use crate::product::Element;
-use crate::program::{BinaryOp, BufferId, Expr, Local, Relation};
+use crate::program::{BinaryOp, BufferId, Expr, Relation};
 
 /// Buffers for a chunk of points.
 pub(super) struct Sixteen {
     taps: Taps,
     /// Row by row.
     offsets: [BufferId; 16],
-    pixels: [BufferId; 16],
+    /// Each in a vector, or of several channels one behind the other.
+    pixels: Vec<Place>,
+    /// Bytes of a channel's, and of a channel's sums.
+    pitch: usize,
+    sum: usize,
     /// A row's weighted sum, and a term of it.
     line: [BufferId; 2],
     /// Along x and y.
@@ -21,16 +24,31 @@ pub(super) struct Sixteen {
 }
 
 impl Sixteen {
-    /// How many vectors it has beside the [`Taps`].
-    pub(super) const VECTORS: usize = 16 + 16 + 2 + 2;
+    /// How many vectors it has for so many channels at a time, beside the [`Taps`].
+    pub(super) const fn vectors(together: usize) -> usize {
+        16 + (16 + 2 + 2) * together
+    }
 
-    pub(super) fn new(taps: Taps, vector: &mut impl FnMut(&str) -> BufferId) -> Self {
+    pub(super) fn new(
+        taps: Taps,
+        (points, together): (usize, usize),
+        vectors: &mut impl FnMut(&str, usize) -> BufferId,
+    ) -> Self {
+        let offsets = [0; 16].map(|_| vectors("tap_offset", 1));
+        let pixels = if together == 1 {
+            offsets.iter().map(|_| (vectors("tap", 1), 0)).collect()
+        } else {
+            let all = vectors("taps", 16 * together);
+            (0..16).map(|tap| (all, 4 * points * tap)).collect()
+        };
         Self {
             taps,
-            offsets: [0; 16].map(|_| vector("tap_offset")),
-            pixels: [0; 16].map(|_| vector("tap")),
-            line: ["line", "term"].map(&mut *vector),
-            slopes: ["x_change", "y_change"].map(vector),
+            offsets,
+            pixels,
+            pitch: 16 * 4 * points,
+            sum: 4 * points,
+            line: ["line", "term"].map(|name| vectors(name, together)),
+            slopes: ["x_change", "y_change"].map(|name| vectors(name, together)),
         }
     }
 
@@ -45,9 +63,9 @@ impl Sixteen {
         }
         let [columns, rows] = self.taps.axes();
         offsets::scale(b, &rows.pixels, size[0], count);
-        for (at, to) in self.offsets.into_iter().enumerate() {
-            let places = [rows.pixels[at / 4], columns.pixels[at % 4]];
-            offsets::put(b, (to, self.pixels[at]), places, (sliced, count));
+        for (tap, to) in self.offsets.into_iter().enumerate() {
+            let places = [rows.pixels[tap / 4], columns.pixels[tap % 4]];
+            offsets::put(b, (to, at(self.pixels[tap])), places, (sliced, count));
         }
     }
 
@@ -56,40 +74,43 @@ impl Sixteen {
         &self.taps
     }
 
-    /// Offsets, and where their pixels go.
-    pub(super) fn parts(&self) -> (&[BufferId], &[BufferId]) {
-        (&self.offsets, &self.pixels)
+    pub(super) const fn offsets(&self) -> &[BufferId] {
+        &self.offsets
+    }
+
+    /// The pixels of all points, of several channels those of the first.
+    pub(super) fn pixels(&self) -> &[Place] {
+        &self.pixels
     }
 
     /// Adds up row by row how the pixels change.
-    pub(super) fn add_up(&self, b: &mut Builder, count: &Expr) {
+    pub(super) fn add_up(&self, b: &mut Builder, lanes: Lanes<'_>) {
         let [columns, rows] = self.taps.axes();
         let (Some(column_slopes), Some(row_slopes)) = (columns.slopes, rows.slopes) else { return };
         for slope in self.slopes {
-            fill(b, slope.at(0), Element::F32, 0.0, count.clone());
+            lanes.clear(b, slope.at(0));
         }
-        let [line, term] = self.line.map(|buffer| buffer.at(0));
+        let [line, term] = self.line.map(|buffer| (buffer.at(0), self.sum));
         for (row, pixels) in self.pixels.chunks_exact(4).enumerate() {
             let along = [(column_slopes, rows.weights[row]), (columns.weights, row_slopes[row])];
             for (slope, (factors, factor)) in self.slopes.into_iter().zip(along) {
-                let mut step = |op, to: &Local, a: &Local, by: &Local| {
-                    binary(b, op, Element::F32, [to.clone(), a.clone(), by.clone()], count.clone());
-                };
+                let slope = (slope.at(0), self.sum);
                 for (k, (pixel, factor)) in pixels.iter().zip(factors).enumerate() {
                     let to = if k == 0 { &line } else { &term };
-                    step(BinaryOp::Mul, to, &pixel.at(0), &factor.at(0));
+                    let pixel = (at(*pixel), self.pitch);
+                    lanes.binary(b, BinaryOp::Mul, [to.clone(), pixel, (factor.at(0), 0)]);
                     if k > 0 {
-                        step(BinaryOp::Add, &line, &line, &term);
+                        lanes.binary(b, BinaryOp::Add, [line.clone(), line.clone(), term.clone()]);
                     }
                 }
-                step(BinaryOp::Mul, &line, &line, &factor.at(0));
-                step(BinaryOp::Add, &slope.at(0), &slope.at(0), &line);
+                lanes.binary(b, BinaryOp::Mul, [line.clone(), line.clone(), (factor.at(0), 0)]);
+                lanes.binary(b, BinaryOp::Add, [slope.clone(), slope, line.clone()]);
             }
         }
     }
 
     /// How what was read changes along an axis.
-    pub(super) fn slope(&self, axis: usize) -> Local {
-        self.slopes[axis].at(0)
+    pub(super) fn slope(&self, axis: usize) -> Operand {
+        (self.slopes[axis].at(0), self.sum)
     }
 }

@@ -21,7 +21,7 @@ use ubtile_testkit::problems::{GridSampler, GridSamplerDesc, Layout, POISON, gri
 use ubtile_testkit::reference::{self, grid_sampler_2d_backward::Inputs as Tensors};
 use ubtile_testkit::{Coordinates, Data, Fill, Rng, bits_equal, compare, pairwise};
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Problem, Route, plan};
-use ubtile_tiling::{Dtype, Edition, PlanOptions, TargetSpec, Tensor, TensorDesc};
+use ubtile_tiling::{Capabilities, Dtype, Edition, PlanOptions, TargetSpec, Tensor, TensorDesc};
 
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F64];
 
@@ -76,6 +76,13 @@ fn check_into(
     check_outputs(spec, &got, want, &format!("{level}, {threads} threads, {plan:?}"));
 }
 
+/// So many cores whose copies take whole blocks.
+fn in_blocks(cores: usize) -> TargetSpec {
+    let host = TargetSpec::host(cores);
+    let capabilities = Capabilities { unaligned_copy: false, ..host.capabilities };
+    TargetSpec { block_bytes: 32, capabilities, ..host }
+}
+
 /// Targets and options that lead to every route, and cut in every way.
 fn plans(problem: &Problem) -> Vec<Plan> {
     let mut plans = Vec::new();
@@ -88,7 +95,8 @@ fn plans(problem: &Problem) -> Vec<Plan> {
         }
     };
     let scalar = TargetSpec { vector_bytes: 4, ..TargetSpec::host(1) };
-    for target in [TargetSpec::host(1), TargetSpec::host(2), TargetSpec::host(3), TargetSpec::host(8), scalar] {
+    let [one, two, three, eight] = [1, 2, 3, 8].map(TargetSpec::host);
+    for target in [one, two, three, eight, scalar, in_blocks(8)] {
         for limit in [None, Some(0), Some(200), Some(1000), Some(5000), Some(20_000)] {
             add(target, limit, None);
         }

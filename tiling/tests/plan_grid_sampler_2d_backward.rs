@@ -87,9 +87,13 @@ fn kept(plan: &Plan, route: Route) -> [usize; 4] {
             [when(reads, image), when(adds, image), staged(64), when(totals, plan.points() * 2 * size)]
         }
         Route::Channels => {
-            // The parts of an image differ by a vector of eight channels at most.
+            // The parts of an image differ by a vector at most: of eight channels, or as many as are whole blocks.
             let parts = plan.phases().last().unwrap().shares / (p.n - plan.whole_images());
-            let channels = p.c.div_ceil(8).div_ceil(parts) * 8;
+            let target = plan.target();
+            let block = if target.capabilities.unaligned_copy { 1 } else { target.block_bytes };
+            let whole = |lanes: &usize| (lanes * plan.pixels() * p.dtype.size()).is_multiple_of(block);
+            let lanes = (3..).map(|i| 1 << i).find(whole).unwrap();
+            let channels = p.c.div_ceil(lanes).div_ceil(parts) * lanes;
             [0, plan.pixels() * channels * size, staged(64), 0]
         }
         Route::Bands => [0, 0, staged(64), when(p.c > 64 && reads, plan.points() * 2 * size)],

@@ -254,6 +254,28 @@ fn grid_sampler_of_many_channels() {
     }
 }
 
+/// Each core has channels or rows of an image, and points of any images.
+#[test]
+fn grid_sampler_of_points_apart() {
+    let mut rng = Rng::new(69);
+    for (dtype, c, [hi, wi], [ho, wo]) in [
+        (Dtype::F32, 24, [9, 7], [5, 7]),
+        (Dtype::F16, 32, [9, 7], [5, 7]),
+        (Dtype::F32, 5, [16, 8], [7, 9]),
+        (Dtype::F32, 2, [8, 8], [13, 5]),
+        (Dtype::F32, 2, [32, 8], [13, 5]),
+    ] {
+        let problem = Problem::GridSampler2dBackward(
+            GridSampler { dtype, n: 3, c, hi, wi, ho, wo, ..GridSampler::default() }.problem(),
+        );
+        let at = At::cores(16).on("Ascend910A");
+        let (plan, _) = lower(&problem, &at).unwrap();
+        assert!(plan.phases().any(|phase| phase.name == "points"), "{plan:?}");
+        let kinds = kinds(&mut rng);
+        check(&problem, &at, kinds, rng.next_u64());
+    }
+}
+
 #[test]
 fn grid_sampler_of_images_that_the_memory_does_not_hold() {
     // In parts, of which only those are visited that the points mix: whoever has no instruction that finds them looks point by point.

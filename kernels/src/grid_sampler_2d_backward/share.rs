@@ -77,6 +77,7 @@ impl<T: Stored> Share<'_, T> {
             }
             Work::Channels { image, channels, points } => self.channels(image, channels, points),
             Work::Combine { points } => self.combine(points),
+            Work::Points { points } => self.points(points),
             Work::Stage { positions } => self.stage(positions),
             Work::Pack { values } => self.pack(values),
             Work::Band { image, rows, points } if plan.route() == Route::PointBands => {
@@ -144,6 +145,25 @@ impl<T: Stored> Share<'_, T> {
                         out.set_row(c, position, rows.next().unwrap_or(&[]));
                     }
                 }
+            }
+        }
+    }
+
+    /// `grid_grad` of points of one image after the other.
+    fn points(&mut self, points: Range<usize>) {
+        let plan = self.sources.plan;
+        let images = by_image(points.clone(), plan.points()).count();
+        // What is staged of one of them.
+        let (read, staged) = (self.read, self.read.len().checked_div(images).unwrap_or(0));
+        let nearest = plan.problem().interpolation == Interpolation::Nearest;
+        for (i, (n, own)) in by_image(points, plan.points()).enumerate() {
+            self.read = read.get(i.wrapping_mul(staged)..).and_then(|read| read.get(..staged)).unwrap_or(&[]);
+            match plan.route() {
+                Route::PointLanes | Route::PointBands if nearest => self.nearest(n, 0..0, own),
+                Route::PointLanes => self.point_lanes(n, 0..0, own, &mut Kept::new()),
+                Route::PointBands => self.lane_gradients(n, own),
+                Route::Bands => self.band(n, 0..0, own),
+                _ => self.channels(n, 0..0, own),
             }
         }
     }

@@ -101,8 +101,10 @@ impl<T: Stored> Share<'_, T> {
         let (p, layout) = (plan.problem(), plan.part_scratch());
         let mut scratch = Front::new(&mut *self.scratch);
         let (sums, tile) = (cast_mut(scratch.take(layout.input_grad)), cast_mut(scratch.take(layout.tile)));
-        let planes = planes(plan, self.input_grad[0], self.first[0], n, channels.start);
-        add_channels(sources, n, channels, &[], [sums, &mut *tile], planes, None);
+        if !channels.is_empty() {
+            let planes = planes(plan, self.input_grad[0], self.first[0], n, channels.start);
+            add_channels(sources, n, channels, &[], [sums, &mut *tile], planes, None);
+        }
         let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let input = if plan.reads_input() { cast(self.read) } else { &[] };
@@ -136,7 +138,7 @@ impl<T: Stored> Share<'_, T> {
             let sums = sums.take(part(of_band));
             let runs = [(0..own.start, false), (own.clone(), p.want_grid_grad), (own.end..plan.points(), false)];
             for (points, makes) in runs {
-                if makes || p.want_input_grad {
+                if makes || p.want_input_grad && !rows.is_empty() {
                     let grid_grad = makes.then_some(&mut grid_grad);
                     image.run(points, tile, sums, grid_grad);
                 }

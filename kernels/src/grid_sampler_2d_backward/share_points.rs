@@ -51,13 +51,23 @@ impl<T: Stored> Share<'_, T> {
         sum_up(sources, planes, channels.len(), cast_mut(staged_sums), add);
     }
 
+    /// The gradients of some points of an image whose rows bands have.
+    pub(super) fn lane_gradients(&mut self, n: usize, own: Range<usize>) {
+        let (plan, sources) = (self.sources.plan, self.sources);
+        let input = of_bands(sources, n, self.read);
+        let out = grid_planes(plan, self.grid_grad, self.first[1], n);
+        let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
+        let added = Added { channels: 0..0, rows: 0..0 };
+        let sums = core::array::from_fn(|_| &mut [][..]);
+        add(sources, n, input, sums, &added, own, &mut grid_grad, &mut Kept::new(), None);
+    }
+
     /// A band of rows of an image's `input_grad`, and the gradients of some of its points.
     pub(super) fn point_band(&mut self, n: usize, rows: Range<usize>, own: Range<usize>) {
         let (plan, level, sources) = (self.sources.plan, self.sources.level, self.sources);
-        let (p, all) = (plan.problem(), plan.pixels());
+        let p = plan.problem();
         let pixels = rows.len().wrapping_mul(p.wi);
-        let input =
-            if plan.stages_input() { Packed { data: cast(self.read), channel: all } } else { in_place(sources, n) };
+        let input = of_bands(sources, n, self.read);
         let out = grid_planes(plan, self.grid_grad, self.first[1], n);
         let mut grid_grad = GridGrad { out, totals: &mut [], first: true, last: true };
         let staged = plan.stages_bands();
@@ -149,6 +159,12 @@ fn in_place<T: Stored>(sources: Sources<'_, T>, n: usize) -> Packed<&[T::Acc]> {
     let planes = sources.input(n, 0);
     let data = planes.data.get(planes.base..).filter(|_| sources.plan.reads_input()).and_then(T::as_acc);
     Packed { data: data.unwrap_or(&[]), channel: planes.channel }
+}
+
+/// The same as bands read them: staged, or in place.
+fn of_bands<'a, T: Stored>(sources: Sources<'a, T>, n: usize, read: &'a [u8]) -> Packed<&'a [T::Acc]> {
+    let plan = sources.plan;
+    if plan.stages_input() { Packed { data: cast(read), channel: plan.pixels() } } else { in_place(sources, n) }
 }
 
 /// Adds up all points of an image that are nearest to a pixel of some rows, in planes of them from channel `first` on. Gives whether all

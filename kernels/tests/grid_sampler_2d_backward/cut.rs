@@ -8,7 +8,7 @@ use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Route, plan};
 use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
 
 use super::law::law;
-use super::{check_plan, plans, sample};
+use super::{check_plan, in_blocks, plans, sample};
 
 /// As many whole images for each share, and parts of those that are left over.
 #[test]
@@ -43,6 +43,36 @@ fn images_left_over() {
                     check_plan(&spec, &plan, level, 2, &tensors, &want);
                 }
             }
+        }
+    }
+}
+
+/// Points that have a phase of their own, as images end within blocks of a copy.
+#[test]
+fn points_apart() {
+    let [nearest, bilinear, bicubic] = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Bicubic];
+    let rng = &mut Rng::new(27);
+    for (dtype, c, [hi, wi], interpolation, route) in [
+        (Dtype::F32, 24, [9, 7], bilinear, Route::Channels),
+        (Dtype::F16, 32, [9, 7], bilinear, Route::Channels),
+        (Dtype::Bf16, 48, [9, 7], bicubic, Route::Channels),
+        (Dtype::F32, 40, [9, 7], nearest, Route::Channels),
+        (Dtype::F32, 5, [16, 8], bilinear, Route::Bands),
+        (Dtype::F16, 5, [16, 16], bicubic, Route::Bands),
+        (Dtype::F32, 67, [32, 8], bilinear, Route::Bands),
+        (Dtype::F32, 2, [8, 8], bilinear, Route::PointLanes),
+        (Dtype::F16, 2, [8, 8], bilinear, Route::PointLanes),
+        (Dtype::F32, 2, [8, 8], nearest, Route::PointLanes),
+        (Dtype::F32, 2, [32, 8], bilinear, Route::PointBands),
+        (Dtype::F16, 3, [32, 16], bilinear, Route::PointBands),
+        (Dtype::F32, 2, [32, 8], nearest, Route::PointBands),
+    ] {
+        let spec = GridSampler { dtype, n: 3, c, hi, wi, ho: 25, wo: 13, interpolation, ..Default::default() };
+        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+        let plan = plan(&problem, &in_blocks(16), &PlanOptions::default()).unwrap();
+        assert_eq!((plan.route(), plan.phases().any(|phase| phase.name == "points")), (route, true), "{plan:?}");
+        for level in Level::available() {
+            check_plan(&spec, &plan, level, 3, &tensors, &want);
         }
     }
 }

@@ -73,7 +73,7 @@ fn part(plan: &Plan, compute: usize, share: usize) -> (Pixels, Range<usize>) {
     let of_images = |images: &Range<usize>, each: usize| images.start * each..images.end * each;
     let of_image = |image: usize| of_images(&(image..image + 1), blocks);
     let of_points = |image: usize, run: &Range<usize>| image * points + run.start..image * points + run.end;
-    match plan.work(compute, share) {
+    let (pixels, made) = match plan.work(compute, share) {
         Work::Direct { images } | Work::Images { images } => {
             (Pixels { blocks: of_images(&images, blocks), ..all }, of_images(&images, points))
         }
@@ -89,15 +89,13 @@ fn part(plan: &Plan, compute: usize, share: usize) -> (Pixels, Range<usize>) {
         Work::Band { image, rows, points: run } => {
             (Pixels { blocks: of_image(image), rows, ..all }, of_points(image, &run))
         }
-        Work::Blocks { blocks } => {
-            // Sums over all channels need no second phase where a core makes them of points of its own.
-            let points = match plan.work(compute + 1, share) {
-                Work::Combine { points } => points,
-                _ => 0..0,
-            };
-            (Pixels { blocks, ..all }, points)
-        }
+        Work::Blocks { blocks } => (Pixels { blocks, ..all }, 0..0),
         _ => (all, 0..0),
+    };
+    // Sums over all channels need no second phase where a core makes them of points of its own.
+    match plan.work(compute + 1, share) {
+        Work::Combine { points } | Work::Points { points } => (pixels, points),
+        _ => (pixels, made),
     }
 }
 

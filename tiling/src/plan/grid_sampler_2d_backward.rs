@@ -8,7 +8,8 @@
 //! Shares are runs of images. Fewer images than cores are cut into blocks of 64 channels, whose parts of `grid_grad` a second
 //! phase adds; a single block is cut into runs of channels of `input_grad` and runs of points of `grid_grad`, or it and few channels
 //! with points side by side into bands of rows of `input_grad` and as many runs of points. So are images that are left over where
-//! each core has as many whole ones, which come first.
+//! each core has as many whole ones, which come first. Where copies take whole blocks and points do not begin with one, they have a
+//! phase of their own, in which shares own runs of whole blocks of the points of all images.
 //!
 //! A `grad_output` or `input` whose columns lie far apart is copied without gaps first, in a phase of its own.
 
@@ -177,6 +178,7 @@ impl Plan {
     fn route_phases(&self) -> impl Iterator<Item = Phase> + Clone + use<> {
         let shares = self.common.block_dim;
         let (input_grad, grid_grad) = (self.problem.want_input_grad, self.problem.want_grid_grad);
+        let points = self.has_points_apart().then_some("points");
         let [first, second, third] = match self.route() {
             Route::Zero => [Some("zero"), None, None],
             Route::Direct(_) | Route::PointLanes | Route::Images => [Some("compute"), None, None],
@@ -195,7 +197,13 @@ impl Plan {
             }
             _ => shares,
         };
-        let names = [whole, first, second, third].into_iter().flatten();
+        // Behind the parts of images.
+        let names = match (self.route(), points) {
+            (_, None) => [whole, first, second, third, None],
+            (Route::PointLanes, points) => [whole, first, points, None, None],
+            (_, points) => [whole, first, second, points, third],
+        };
+        let names = names.into_iter().flatten();
         names.map(move |name| Phase { name, shares: if name == "compute" { parts } else { shares } })
     }
 
@@ -211,15 +219,23 @@ impl Plan {
             let parts = if self.is_whole(phase) { NonZeroUsize::MIN } else { self.shares_of_image() };
             split(p.hi, parts, share % parts)
         };
+        // Of points that are made apart, the part of an image makes as many.
+        let of_part = |own| {
+            if self.has_points_apart() && !self.is_whole(phase) {
+                split(points, self.shares_of_image(), share % self.shares_of_image())
+            } else {
+                own
+            }
+        };
         let (blocks, rows, own) = match self.work(phase, share) {
-            Work::PointLanes { images, points: own, .. } => (images, rows_of_part(), own),
+            Work::PointLanes { images, points: own, .. } => (images, rows_of_part(), of_part(own)),
             Work::Direct { images } | Work::Images { images } => {
                 (first_block(images.start)..first_block(images.end), 0..p.hi, 0..points)
             }
             Work::Blocks { blocks } => (blocks, 0..p.hi, 0..points),
-            Work::Channels { image, points: own, .. } => (image..image.saturating_add(1), rows_of_part(), own),
+            Work::Channels { image, points: own, .. } => (image..image.saturating_add(1), rows_of_part(), of_part(own)),
             Work::Band { image, rows, points: own } => {
-                (first_block(image)..first_block(image.saturating_add(1)), rows, own)
+                (first_block(image)..first_block(image.saturating_add(1)), rows, of_part(own))
             }
             _ => (0..0, 0..0, 0..0),
         };

@@ -9,6 +9,27 @@ use ubtile_tiling::{Dtype, TargetSpec};
 use super::plan_machines::config;
 use super::{any_plan, planned};
 
+/// Images of which copies of whole blocks take neither the points nor the planes one by one keep all cores busy.
+#[test]
+fn cores_have_channels_and_points() {
+    let mut target = TargetSpec { block_bytes: 32, ..TargetSpec::host(32) };
+    target.capabilities.unaligned_copy = false;
+    target.capabilities.caches = false;
+    for (n, c, size, route, shares) in [
+        (4, 64, 57, Route::Channels, 32),
+        (4, 64, 56, Route::Channels, 32),
+        (4, 64, 31, Route::Channels, 32),
+        (1, 64, 57, Route::Channels, 8),
+        (1, 64, 56, Route::Bands, 28),
+        (2, 8, 64, Route::Bands, 32),
+        (1, 3, 128, Route::PointBands, 32),
+    ] {
+        let spec = GridSampler { n, c, hi: size, wi: size, ho: size, wo: size, ..Default::default() };
+        let plan = planned(&spec, &target);
+        assert_eq!((plan.route(), plan.block_dim()), (route, shares), "{spec:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -113,6 +134,37 @@ proptest! {
                 }
                 work => panic!("{work:?}"),
             }
+        }
+    }
+
+    /// Where copies take whole blocks, which neither points nor images begin with, all cores have channels of an image, and as many points
+    /// as any other, wherever images end.
+    #[test]
+    fn points_are_cut_apart_from_channels((n, c) in (1..8usize, 1..9usize), size in 3..70usize, dtype in select(&[Dtype::F16, Dtype::F32])) {
+        let mut target = TargetSpec { block_bytes: 32, ..TargetSpec::host(32) };
+        target.capabilities.unaligned_copy = false;
+        let (lanes, block) = (32 / dtype.size(), 16 / dtype.size());
+        let size = GridSampler { dtype, n, c: c * lanes, hi: size, wi: size | 1, ho: size, wo: size, ..Default::default() };
+        let plan = planned(&size, &target);
+        if c * lanes > 64 || plan.block_dim() <= n {
+            return Ok(());
+        }
+        let names: Vec<_> = plan.phases().map(|phase| phase.name).collect();
+        let (compute, points) = (names.iter().position(|name| *name == "compute").unwrap(), names.len() - 1);
+        if plan.route() == Route::Channels {
+            prop_assert_eq!(names[points], "points");
+            let (mut channels_seen, mut points_seen) = (0, 0);
+            for share in 0..plan.block_dim() {
+                let Work::Channels { channels, points: none, .. } = plan.work(compute, share) else { panic!("{plan:?}") };
+                prop_assert!(none.is_empty() && !channels.is_empty() && channels.start % 8 == 0, "{channels:?}");
+                let Work::Points { points } = plan.work(points, share) else { panic!("{plan:?}") };
+                let begins = points.is_empty() || points.start % block == 0;
+                prop_assert!(points.start == points_seen && begins, "{points:?}");
+                let fair = (n * plan.points()).div_ceil(block).div_ceil(plan.block_dim()) * block;
+                prop_assert!(points.len() <= fair, "{points:?}");
+                (channels_seen, points_seen) = (channels_seen + channels.len(), points.end);
+            }
+            prop_assert_eq!((channels_seen, points_seen), (n * c * lanes, n * plan.points()));
         }
     }
 

@@ -28,27 +28,33 @@ impl Plan {
         if cut == 0 || !self.planes_nest() {
             return false;
         }
-        let [cuts_blocks, cuts_bands] = [true, false].map(|blocks| self.cuts(blocks));
-        let bands = self.most_bands();
+        // Images in front of those that are cut end where both outputs are.
+        let whole = cut == self.problem.n || self.cuts_images();
+        let [blocks_apart, by_planes, by_channels, by_rows] = if self.cuts_points() || whole {
+            [self.cuts_blocks(), self.cuts_planes(), self.cuts_channels(), self.cuts_rows()]
+        } else {
+            [self.cuts_blocks(), false, false, false]
+        };
+        let bands = by_rows.then_some(self.most_bands());
         // Routes, and the parts that they have of an image at most.
         let wanted = if blocks > 1 && !lanes {
             // Blocks find the points of an image once each; bands are for cores beyond those, of images that all are cut.
-            let bands = (cuts_bands && images < cores).then_some((Route::Bands, bands));
-            [cuts_blocks.then_some((Route::Blocks, blocks)), bands]
-        } else if !cuts_bands {
-            [None, None]
-        } else if lanes && self.adds_in_bands() {
-            [Some((Route::PointBands, bands)), Some((Route::PointLanes, self.parts()))]
+            let bands = bands.filter(|_| images < cores).map(|bands| (Route::Bands, bands));
+            [blocks_apart.then_some((Route::Blocks, blocks)), bands]
         } else if lanes {
-            [Some((Route::PointLanes, self.parts())), None]
+            let several = bands.filter(|&bands| bands > 1 && self.adds_in_bands());
+            let bands = several.map(|bands| (Route::PointBands, bands));
+            let planes = by_planes.then_some((Route::PointLanes, self.parts()));
+            if bands.is_some() { [bands, planes] } else { [planes, None] }
         } else {
-            let channels = self.channel_parts();
-            let [by_channels, by_rows] = [Some((Route::Channels, channels)), Some((Route::Bands, bands))];
+            let channels = if by_channels { self.channel_parts() } else { 0 };
+            let bands = bands.unwrap_or(0);
+            let [with_channels, with_rows] = [Some((Route::Channels, channels)), Some((Route::Bands, bands))];
             // Bands look at points in vain, and those of random points are told apart by branches that nobody foresees.
             // Each image that is cut has as many.
             let most = cores.checked_div(cut).unwrap_or(0);
             let fewer = channels.min(most) < bands.min(most);
-            if fewer { [by_rows, by_channels] } else { [by_channels, by_rows] }
+            if fewer { [with_rows, with_channels] } else { [with_channels, with_rows] }
         };
         if images >= cores {
             // As many parts of each image; a share that none is left for waits.
@@ -103,15 +109,44 @@ impl Plan {
         self.input_grad_units(2).grain().get() == 1 && self.point_units().grain().get() == 1
     }
 
-    /// Whether the parts of an image that shares own, blocks of channels or bands, can be copied apart. Points of bands are cut anywhere.
-    fn cuts(&self, blocks: bool) -> bool {
+    /// Whether images can be copied apart, of both outputs.
+    fn cuts_images(&self) -> bool {
+        self.input_grad_units(1).cuts_anywhere() && self.grid_grad_units(1).cuts_anywhere()
+    }
+
+    /// Whether the blocks of channels that shares own can be copied apart. Points are cut by themselves.
+    fn cuts_blocks(&self) -> bool {
         let p = &self.problem;
         let block = CHANNEL_BLOCK.get().saturating_mul(p.input_grad_strides[1]);
         let whole = || block.is_multiple_of(self.common.copy_elements(p.dtype.size()).get());
-        let images = !p.want_input_grad || self.input_grad_units(1).cuts_anywhere() && whole();
-        let planes = !p.want_input_grad || self.input_grad_units(2).cuts_anywhere();
-        let points = !p.want_grid_grad || self.point_units().cuts_anywhere();
-        if blocks { images } else { planes && points }
+        !p.want_input_grad || self.input_grad_units(1).cuts_anywhere() && whole()
+    }
+
+    /// Whether the gradients of any two points can be copied apart.
+    fn cuts_points(&self) -> bool {
+        !self.problem.want_grid_grad || self.point_units().cuts_anywhere()
+    }
+
+    /// Whether any two planes can. Points that cannot be have a phase of their own.
+    fn cuts_planes(&self) -> bool {
+        let adds = self.problem.want_input_grad;
+        (self.cuts_points() || adds) && (!adds || self.input_grad_units(2).cuts_anywhere())
+    }
+
+    /// Whether vectors of channels can.
+    fn cuts_channels(&self) -> bool {
+        self.cuts_planes() || self.problem.want_input_grad && self.input_grad_units(1).cuts_anywhere()
+    }
+
+    /// Whether bands of rows can. Beside points that are apart they are whole blocks.
+    fn cuts_rows(&self) -> bool {
+        self.cuts_planes() && (self.cuts_points() || self.input_grad_units(3).cuts_anywhere())
+    }
+
+    /// Whether points have a phase of their own, where parts of images are their channels or rows alone: points that shares own are whole
+    /// blocks of a copy, wherever images end.
+    pub(super) fn has_points_apart(&self) -> bool {
+        self.splits_images() && self.route != Route::Blocks && self.problem.want_input_grad && !self.cuts_points()
     }
 
     /// Whether shares are parts of images.
@@ -123,15 +158,27 @@ impl Plan {
     fn parts(&self) -> usize {
         let p = &self.problem;
         match (p.want_input_grad, self.reads_input()) {
-            (true, true) => p.c.saturating_add(1),
+            (true, true) if self.cuts_points() => p.c.saturating_add(1),
+            (true, true) => p.c,
             (true, false) => p.c,
             (false, _) => self.points(),
         }
     }
 
-    /// Most parts of an image that are runs of its channels: with fewer than two vectors of them a part takes nearly as long as all.
+    /// Most parts of an image that are runs of its channels: with fewer than two vectors of them a part takes nearly as long as all, unless
+    /// it has points for itself.
     fn channel_parts(&self) -> usize {
-        if self.problem.want_input_grad { ceil_div(self.problem.c, LANES) / 2 } else { 0 }
+        let vectors = ceil_div(self.problem.c, self.vector_channels());
+        match (self.problem.want_input_grad, self.cuts_points() && self.cuts_planes()) {
+            (true, true) => vectors / 2,
+            (true, false) => vectors,
+            (false, _) => 0,
+        }
+    }
+
+    /// Channels side by side that only one share can have: a vector, of planes that can be copied apart.
+    fn vector_channels(&self) -> usize {
+        LANES.max(self.input_grad_units(2).run())
     }
 
     /// Whether bands of rows suit points side by side, of few channels: those of many, of the nearest interpolation, are cut as evenly.
@@ -187,7 +234,7 @@ impl Plan {
         let channels = split(vectors, parts, part);
         let channel = |vector: usize| vector.saturating_mul(lanes).min(p.c);
         let channels = channel(channels.start)..channel(channels.end);
-        let points = if p.want_grid_grad { first..last } else { 0..0 };
+        let points = if p.want_grid_grad && !self.has_points_apart() { first..last } else { 0..0 };
         if self.route() == Route::Channels {
             Work::Channels { image, channels, points }
         } else {
@@ -197,11 +244,12 @@ impl Plan {
 
     /// Channels that only one share can have.
     fn channels_together(&self) -> usize {
-        if self.route() == Route::Channels { LANES } else { 1 }
+        if self.route() == Route::Channels { self.vector_channels() } else { 1 }
     }
 
     /// Most channels of a part of an image.
     pub(super) fn channels_of_part(&self) -> usize {
-        ceil_div(ceil_div(self.problem.c, LANES), self.shares_of_image().get()).saturating_mul(LANES)
+        let lanes = self.vector_channels();
+        ceil_div(ceil_div(self.problem.c, lanes), self.shares_of_image().get()).saturating_mul(lanes)
     }
 }

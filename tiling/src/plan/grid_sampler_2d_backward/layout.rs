@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{CHANNEL_BLOCK, CHUNK, HALVES, Plan, Route, VECTOR_ROUTES, Work};
+use super::{CHANNEL_BLOCK, CHUNK, HALVES, Plan, Route, VECTOR_ROUTES, Work, ceil_div};
 use crate::grid_sampler_2d_backward::Interpolation;
 use crate::{ALIGN, Dtype, Workspace};
 
@@ -144,6 +144,7 @@ impl Plan {
         let whole = self.whole_images() > 0;
         let stage = first.saturating_add(usize::from(whole));
         let compute = stage.saturating_add(usize::from(stages));
+        let behind = compute.saturating_add(usize::from(self.has_points_apart()));
         let of_shares = |bytes: usize| bytes.checked_mul(self.common.block_dim);
         let last = phases.saturating_sub(1);
         let mut workspace = Workspace::EMPTY;
@@ -151,9 +152,9 @@ impl Plan {
         let part = of_shares(self.scratch_of(self.route())?.bytes())?;
         if whole {
             workspace.add("scratch", of_shares(self.scratch_of(self.whole_route())?.bytes())?, first, first)?;
-            workspace.add("part_scratch", part, compute, compute)?;
+            workspace.add("part_scratch", part, compute, behind)?;
         } else {
-            workspace.add("scratch", part, compute, compute)?;
+            workspace.add("scratch", part, compute, behind)?;
         }
         match self.route() {
             Route::Blocks if self.reads_input() => {
@@ -170,7 +171,7 @@ impl Plan {
                     } else {
                         image
                     };
-                    workspace.add("input_staged", input, stage, compute)?;
+                    workspace.add("input_staged", input, stage, behind)?;
                 }
                 if adds {
                     workspace.add("input_grad_staged", image, compute, last)?;
@@ -180,7 +181,7 @@ impl Plan {
                 let sums = self.sums_dtype().size();
                 let planes = self.cut.checked_mul(p.c)?.checked_mul(self.pixels())?.checked_mul(sums)?;
                 if stages {
-                    workspace.add("input_staged", planes, stage, compute)?;
+                    workspace.add("input_staged", planes, stage, behind)?;
                 }
                 if self.stages_bands() {
                     workspace.add("input_grad_staged", planes, compute, last)?;
@@ -230,10 +231,18 @@ impl Plan {
         let pixel = self.pixel_bytes();
         let size = self.sums_dtype().size();
         let (reads, partial) = (self.reads_input(), self.partials(1).unwrap_or(0));
-        let input_of = |image: usize| {
-            let first = image.saturating_mul(staged);
-            if reads { part_of_cut("input_staged", first..first.saturating_add(staged), staged, pixel) } else { 0..0 }
+        // What is staged of some images.
+        let input_of = |images: Range<usize>| {
+            let planes = self.problem.c.saturating_mul(pixels);
+            let (stages, each, size) = match self.route() {
+                Route::PointBands => (self.stages_input(), planes, size),
+                Route::Channels | Route::Bands => (reads, staged, pixel),
+                _ => (false, 0, 0),
+            };
+            let run = images.start.saturating_mul(each)..images.end.saturating_mul(each);
+            if stages { part_of_cut("input_staged", run, each, size) } else { 0..0 }
         };
+        let one = |image: usize| image..image.saturating_add(1);
         match self.work(phase, share) {
             Work::Nothing | Work::Zero => ShareWorkspace::default(),
             Work::Direct { .. } => ShareWorkspace { scratch, ..Default::default() },
@@ -248,6 +257,11 @@ impl Plan {
                 let read = if reads { part("partial_grid_grad", all, partial) } else { 0..0 };
                 ShareWorkspace { read, ..Default::default() }
             }
+            Work::Points { points } => {
+                let images = points.start.checked_div(self.points()).unwrap_or(0)..ceil_div(points.end, self.points());
+                let images = if points.is_empty() { images.start..images.start } else { images };
+                ShareWorkspace { scratch, write: 0..0, read: input_of(images) }
+            }
             Work::Stage { positions } => {
                 let write = if reads { part_of_cut("input_staged", positions, staged, pixel) } else { 0..0 };
                 ShareWorkspace { write, ..Default::default() }
@@ -261,8 +275,7 @@ impl Plan {
                 let first = image.saturating_mul(planes);
                 let row = self.problem.c.saturating_mul(self.problem.wi);
                 let at = |y: usize| first.saturating_add(y.saturating_mul(row));
-                let of_image = first..first.saturating_add(planes);
-                let read = if self.stages_input() { part_of_cut("input_staged", of_image, planes, size) } else { 0..0 };
+                let read = input_of(one(image));
                 let rows = at(rows.start)..at(rows.end);
                 let write =
                     if self.stages_bands() { part_of_cut("input_grad_staged", rows, planes, size) } else { 0..0 };
@@ -281,9 +294,9 @@ impl Plan {
                 } else {
                     0..0
                 };
-                ShareWorkspace { scratch, write, read: input_of(image) }
+                ShareWorkspace { scratch, write, read: input_of(one(image)) }
             }
-            Work::Channels { image, .. } => ShareWorkspace { scratch, write: 0..0, read: input_of(image) },
+            Work::Channels { image, .. } => ShareWorkspace { scratch, write: 0..0, read: input_of(one(image)) },
             Work::Unstage { .. } => ShareWorkspace {
                 read: part("input_grad_staged", 0..self.cut.saturating_mul(staged), pixel),
                 ..Default::default()

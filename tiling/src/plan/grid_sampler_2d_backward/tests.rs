@@ -2,7 +2,7 @@ use core::ops::Range;
 
 use super::*;
 use crate::grid_sampler_2d_backward::{Desc, check};
-use crate::{Edition, TensorDesc};
+use crate::{Capabilities, Edition, TensorDesc};
 
 fn problem(dtype: Dtype, [n, c, hi, wi]: [usize; 4], [ho, wo]: [usize; 2], interpolation: i64) -> Problem {
     let tensor = |shape: &[usize]| TensorDesc::contiguous(dtype, shape).unwrap();
@@ -18,6 +18,12 @@ fn problem(dtype: Dtype, [n, c, hi, wi]: [usize; 4], [ho, wo]: [usize; 2], inter
         output_mask: &[true, true],
     };
     check(&desc, None, Edition::Any).unwrap()
+}
+
+/// The same machine whose copies take whole blocks.
+fn in_blocks(host: TargetSpec) -> TargetSpec {
+    let capabilities = Capabilities { unaligned_copy: false, ..host.capabilities };
+    TargetSpec { block_bytes: 32, capabilities, ..host }
 }
 
 /// Plans of all routes and cuts.
@@ -40,15 +46,20 @@ fn plans() -> Vec<Plan> {
         [3, 25, 2, 2700],
         [3, 70, 9, 3],
         [1, 28, 9, 3],
+        // Of rows that are whole blocks, and of planes that are not.
+        [3, 5, 16, 8],
+        [3, 2, 32, 8],
+        [3, 64, 3, 3],
     ];
     for (i, image) in images.into_iter().enumerate() {
         for (dtype, points) in [(Dtype::F32, [7, 9]), (Dtype::Bf16, [1, 40]), (Dtype::F64, [40, 1])] {
             let problem = problem(dtype, image, points, i as i64 % 3);
-            for cores in [1, 2, 3, 7, 64] {
+            let machines = [1, 2, 3, 7, 64].map(TargetSpec::host);
+            for target in machines.into_iter().flat_map(|host| [host, in_blocks(host)]) {
                 for workspace_limit in [None, Some(0), Some(300), Some(3000), Some(30_000)] {
                     for local_bytes in [None, Some(700), Some(3000)] {
                         let options = PlanOptions { workspace_limit, local_bytes };
-                        plans.extend(plan(&problem, &TargetSpec::host(cores), &options));
+                        plans.extend(plan(&problem, &target, &options));
                     }
                 }
             }
@@ -57,7 +68,9 @@ fn plans() -> Vec<Plan> {
     assert!(plans.len() > 700, "{}", plans.len());
     for route in [Route::PointLanes, Route::PointBands, Route::Channels, Route::Bands] {
         assert!(plans.iter().any(|plan| plan.route == route && plan.whole_images() > 0), "{route:?}");
+        assert!(plans.iter().any(|plan| plan.route == route && plan.has_points_apart()), "{route:?}");
     }
+    assert!(plans.iter().any(|plan| plan.whole_images() > 0 && plan.has_points_apart()));
     plans
 }
 

@@ -53,6 +53,11 @@ pub enum Work {
         /// The points, `(n * Ho + h) * Wo + w`.
         points: Range<usize>,
     },
+    /// `grid_grad` of some points from all channels, where shares of a phase before have parts of images.
+    Points {
+        /// The points, `(n * Ho + h) * Wo + w`.
+        points: Range<usize>,
+    },
     /// Stages pixels of `input`, a block of channels after the other.
     Stage {
         /// The positions, `((n * blocks + block) * Hi + h) * Wi + w`.
@@ -154,6 +159,10 @@ impl Plan {
             (Route::Blocks, "compute") => {
                 Work::Blocks { blocks: split(p.n.saturating_mul(self.blocks().get()), shares, share) }
             }
+            (_, "points") => {
+                let first = self.whole_images().saturating_mul(self.points());
+                Work::Points { points: self.point_units().share_from(first, shares, share) }
+            }
             (Route::Blocks, _) => Work::Combine { points: self.point_units().share(shares, share) },
             (Route::Bands | Route::Channels, "stage") => {
                 Work::Stage { positions: self.of_cut(self.staged_positions(), shares, share) }
@@ -165,7 +174,8 @@ impl Plan {
             (Route::Bands | Route::PointBands, "compute") => {
                 let Some((image, band)) = self.part_of_share(share) else { return Work::Nothing };
                 let bands = self.shares_of_image();
-                let points = if p.want_grid_grad { split(self.points(), bands, band) } else { 0..0 };
+                let makes = p.want_grid_grad && !self.has_points_apart();
+                let points = if makes { split(self.points(), bands, band) } else { 0..0 };
                 Work::Band { image, rows: split(p.hi, bands, band), points }
             }
             (Route::Bands, _) => Work::Unstage { planes: self.of_cut(p.c, shares, share) },
@@ -214,7 +224,9 @@ impl Plan {
                 let run = planes.elements(&(plane(blocks.start)..plane(blocks.end)));
                 ShareRange { input_grad: Runs::one(run), ..nothing }
             }
-            Work::Combine { points: run } => ShareRange { grid_grad: points.elements(&run), ..nothing },
+            Work::Combine { points: run } | Work::Points { points: run } => {
+                ShareRange { grid_grad: points.elements(&run), ..nothing }
+            }
             Work::Band { image, points: run, rows } => {
                 let grid_grad = points.elements(&behind(image.saturating_mul(self.points()), &run));
                 if self.route() == Route::Bands || self.stages_bands() {

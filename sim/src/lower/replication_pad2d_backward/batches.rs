@@ -25,7 +25,7 @@ use crate::program::{
     Burst, Expr, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Relation, Source, Store, TensorId,
 };
 
-use columns::Columns;
+use columns::{Columns, ENDS};
 use rows::Rows;
 
 /// Most rows of a batch: sixteen pieces of an odd number of 16-bit elements are whole blocks.
@@ -50,6 +50,8 @@ pub(super) struct Batches {
     row: usize,
     /// Batches that are loaded, and that are stored, at a time.
     slots: [u32; 2],
+    /// Whether columns of one end are added before those of the other, in the same buffers.
+    in_turn: bool,
     /// Whether stores begin and end anywhere.
     anywhere: bool,
 }
@@ -95,14 +97,29 @@ impl Batches {
         let asked = if room.most.rows >= all_rows(plan) { usize::MAX } else { room.most.rows };
         let (unit, many) = (period(row), period(row).max(period(from)));
         let most = shares.iter().map(|share| share.len().div_ceil(ROWS)).max()?;
-        let fits = |(slots, unit): ([u32; 2], usize)| {
+        let fits = |(slots, unit, in_turn): ([u32; 2], usize, bool)| {
             let most = most.next_multiple_of(unit).min(MOST_ROWS.min(asked) / ROWS);
             let most = most.min(MOST_STRIDE * BLOCK_BYTES / pitch) / unit;
-            let mut sizes =
-                (1..=most).rev().map(|n| Self { compute, rows, columns, each: n * unit, pitch, row, slots, anywhere });
+            let mut sizes = (1..=most).rev().map(|n| Self {
+                compute,
+                rows,
+                columns,
+                each: n * unit,
+                pitch,
+                row,
+                slots,
+                in_turn,
+                anywhere,
+            });
             sizes.find(|of| of.bytes().is_some_and(|bytes| bytes <= of.budget(room)))
         };
-        let ways = [([2, 2], many), ([2, 1], many), ([1, 1], many), ([1, 1], unit)];
+        let ways = [
+            ([2, 2], many, false),
+            ([2, 1], many, false),
+            ([1, 1], many, false),
+            ([1, 1], unit, false),
+            ([1, 1], unit, true),
+        ];
         ways.into_iter().find_map(fits)
     }
 
@@ -125,6 +142,11 @@ impl Batches {
     fn budget(&self, room: Room) -> usize {
         let from = self.columns.padded * self.compute.size;
         if from.is_multiple_of(BLOCK_BYTES) { room.without_scratch() } else { room.local_bytes }
+    }
+
+    /// Ends whose columns come one after the other.
+    const fn sharing(&self) -> usize {
+        if self.in_turn { ENDS } else { 1 }
     }
 
     /// Rows of a batch.
@@ -197,7 +219,7 @@ impl Lowering {
         for slot in 0..self.loaded.slots() {
             fill(b, self.loaded.slot_at(slot, 0), Element::U16, 0, int(self.of.batch_bytes() / 2));
         }
-        self.columns.begin(b, &self.of);
+        self.columns.begin(b);
         self.loaded.begin(b);
         self.turned.begin(b);
         if let Some(rows) = &self.rows {

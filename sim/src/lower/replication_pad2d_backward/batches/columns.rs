@@ -2,7 +2,8 @@
 //!
 //! The blocks of an end, transposed and transposed back from further on, bring each column to the lane of the image's column, whose
 //! lane alone is added. Short types are added in f32: the blocks of an end are cast, of a row that others were added to before that
-//! was rounded, and the image's column is rounded and put back.
+//! was rounded, and the image's column is rounded and put back. Where that takes too much room, ends come in turn and share
+//! what each needs while it is worked on.
 
 use super::Batches;
 use crate::lower::bits_of;
@@ -12,8 +13,15 @@ use crate::lower::substitute::{ROWS, TURNED, turn};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Mask, Move, Vector, VectorOp};
 
+/// Ends of a row.
+pub(super) const ENDS: usize = 2;
+
 /// Both ends.
-pub(super) struct Columns(Vec<End>);
+pub(super) struct Columns {
+    ends: Vec<End>,
+    /// Their strips, and the bytes of each.
+    strips: Vec<(BufferId, usize)>,
+}
 
 /// The columns of an end of each row.
 struct End {
@@ -81,33 +89,43 @@ impl Columns {
         if of.row_blocks() * (BLOCK_BYTES / of.compute.size / PER_BLOCK).pow(2) > MOST_STRIDE {
             return None;
         }
-        let wide = |place: &Place| if of.compute.is_short() { 2 * place.blocks + 1 } else { 0 };
-        let end = |place: &Place| place.strip_bytes(of) + (place.shifted() + wide(place)) * block;
-        Some(Place::all(of).iter().map(end).sum())
+        let short = of.compute.is_short();
+        let sharing = |ends: &[Place]| {
+            let [strip, shifted] = shared(of, ends);
+            let wide = ends.iter().map(|place| 2 * place.blocks).sum::<usize>() + 1;
+            strip + (shifted + if short { wide } else { 0 }) * block
+        };
+        Some(Place::all(of).chunks(of.sharing()).map(sharing).sum())
     }
 
     pub(super) fn new(b: &mut Builder, of: &Batches) -> Self {
         let block = of.most() * BLOCK_BYTES;
-        let ends = Place::all(of).into_iter().map(|place| {
-            let strip = b.buffer("strip", place.strip_bytes(of), 1, None);
-            let shifted = (0..place.shifted()).map(|_| b.buffer("shifted", block, 1, None)).collect();
-            let buffers = [("ends_f32", 2 * place.blocks * block), ("ends", block)];
-            let wide = of.compute.is_short().then(|| buffers.map(|(name, bytes)| b.buffer(name, bytes, 1, None)));
-            End { place, strip, shifted, wide }
-        });
-        Self(ends.collect())
+        let (mut ends, mut strips) = (Vec::new(), Vec::new());
+        for places in Place::all(of).chunks(of.sharing()) {
+            let [bytes, columns] = shared(of, places);
+            let strip = b.buffer("strip", bytes, 1, None);
+            strips.push((strip, bytes));
+            let columns: Vec<_> = (0..columns).map(|_| b.buffer("shifted", block, 1, None)).collect();
+            let narrow = of.compute.is_short().then(|| b.buffer("ends", block, 1, None));
+            for place in places {
+                let wide = narrow.map(|narrow| [b.buffer("ends_f32", 2 * place.blocks * block, 1, None), narrow]);
+                let shifted = columns.iter().copied().take(place.shifted()).collect();
+                ends.push(End { place: place.clone(), strip, shifted, wide });
+            }
+        }
+        Self { ends, strips }
     }
 
     /// Strips have as many lanes in front of them and behind as columns can be apart, which are taken along.
-    pub(super) fn begin(&self, b: &mut Builder, of: &Batches) {
-        for End { place, strip, .. } in &self.0 {
-            fill(b, strip.at(0), Element::U16, 0, int(place.strip_bytes(of) / 2));
+    pub(super) fn begin(&self, b: &mut Builder) {
+        for (strip, bytes) in &self.strips {
+            fill(b, strip.at(0), Element::U16, 0, int(bytes / 2));
         }
     }
 
     /// Takes the ends of all rows in f32, where that is another type.
     pub(super) fn widen(&self, b: &mut Builder, of: &Batches, rows: &Local) {
-        for End { place, wide, .. } in &self.0 {
+        for End { place, wide, .. } in &self.ends {
             let Some([wide, _]) = wide else { continue };
             let (row, per_repeat) = (of.row_blocks(), 8 / 2);
             let op = cast_op(Element::F32, of.compute.element);
@@ -122,7 +140,7 @@ impl Columns {
 
     /// The ends of a row of f32 that was rounded, as they were before.
     pub(super) fn replace(&self, b: &mut Builder, of: &Batches, row: Expr, from: &Local) {
-        for End { place, wide, .. } in &self.0 {
+        for End { place, wide, .. } in &self.ends {
             let Some([wide, _]) = wide else { continue };
             let bytes = 2 * BLOCK_BYTES;
             let (to, from) = (wide.at(row.clone() * int(bytes)), from.further(int(place.block * bytes)));
@@ -134,31 +152,30 @@ impl Columns {
 
     /// Adds the columns of all rows.
     pub(super) fn add(&self, b: &mut Builder, of: &Batches, rows: &Local) {
-        for end in &self.0 {
-            end.turn(b, of, rows);
-        }
-        for step in 0..self.0.iter().map(|end| end.place.others.len()).max().unwrap_or(0) {
-            for end in &self.0 {
-                end.shift(b, of, step);
+        for ends in self.ends.chunks(ENDS / of.sharing()) {
+            for end in ends {
+                end.turn(b, of, rows);
             }
-            let mut apart = false;
-            for end in &self.0 {
-                apart |= end.sum(b, of, rows, step, apart);
+            for step in 0..ends.iter().map(|end| end.place.others.len()).max().unwrap_or(0) {
+                for end in ends {
+                    end.shift(b, of, step);
+                }
+                let mut apart = false;
+                for end in ends {
+                    apart |= end.sum(b, of, rows, step, apart);
+                }
             }
-        }
-        for End { place, wide, .. } in &self.0 {
-            let (Some([wide, narrow]), element) = (wide, of.compute.element) else { continue };
-            let lanes = int(of.most() * of.compute.per_block());
-            let own = wide_block(of, place.target / of.compute.per_block() * 2);
-            cast(b, (narrow.at(0), element), (wide.at(int(own * BLOCK_BYTES)), Element::F32), lanes);
-            let at = (place.block * of.compute.per_block() + place.target) * of.compute.size;
-            for (first, count) in of.repeats() {
-                let rows = rows.further(int(first * of.pitch));
-                let from = narrow.at(int(first * BLOCK_BYTES));
-                insert(b, bits_of(element), &rows, at, of.pitch, from, int(count).into());
+            for end in ends {
+                end.put_back(b, of, rows);
             }
         }
     }
+}
+
+/// What ends share: bytes of a strip, and columns.
+fn shared(of: &Batches, ends: &[Place]) -> [usize; 2] {
+    let most = |of_end: &dyn Fn(&Place) -> usize| ends.iter().map(of_end).max().unwrap_or(0);
+    [most(&|place| place.strip_bytes(of)), most(&Place::shifted)]
 }
 
 impl End {
@@ -221,6 +238,21 @@ impl End {
             }
         }
         self.wide.is_none()
+    }
+
+    /// Rounds the image's column of all rows, and puts it where it was, if it was widened.
+    fn put_back(&self, b: &mut Builder, of: &Batches, rows: &Local) {
+        let (Some([wide, narrow]), element) = (self.wide, of.compute.element) else { return };
+        let Place { block, target, .. } = self.place;
+        let lanes = int(of.most() * of.compute.per_block());
+        let own = wide_block(of, target / of.compute.per_block() * 2);
+        cast(b, (narrow.at(0), element), (wide.at(int(own * BLOCK_BYTES)), Element::F32), lanes);
+        let at = (block * of.compute.per_block() + target) * of.compute.size;
+        for (first, count) in of.repeats() {
+            let rows = rows.further(int(first * of.pitch));
+            let from = narrow.at(int(first * BLOCK_BYTES));
+            insert(b, bits_of(element), &rows, at, of.pitch, from, int(count).into());
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! GridSampler2DBackward from a native plan: first `grid_grad`, then `input_grad`.
 //!
 //! Both find the cells of some points with vector instructions, as `docs/numerics.md` says. `grid_grad` keeps points side by side:
-//! channel by channel, four gathers take their pixels from the plane in the UB. `input_grad` adds points one after the other to
+//! channel by channel, four gathers take their pixels from the plane in the UB, or without a gather what copies pixels with all of their
+//! channels. `input_grad` adds points one after the other to
 //! pixels that stay in the UB, channels side by side in f32, with a margin around the image where all goes that lies outside of it,
 //! so that no point needs a branch.
 

@@ -18,7 +18,7 @@ use super::shape::{BLOCK_BYTES, binary, blocks, cast, fill, largest, scalar};
 use super::{LowerError, element, shares, tensor};
 use crate::product::Element;
 use crate::program::{
-    BinaryOp, BufferId, Burst, Expr, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp, size_of,
+    BinaryOp, BufferId, Burst, Expr, IntOp, Local, Pipe, ScalarOp, Source, TensorId, Vector, VectorOp, size_of,
 };
 
 use path::{Path, Way};
@@ -40,11 +40,22 @@ struct Sizes {
     all: usize,
     /// Slots of the table.
     tables: u32,
+    /// Whether planes begin within blocks, where copies do not.
+    between_blocks: bool,
+    /// Elements of a plane that is cut into runs, and how many of indices and results are whole blocks, where copies take these alone and
+    /// planes do not begin with them.
+    plane: usize,
+    run_blocks: Option<usize>,
 }
 
 impl Sizes {
     fn is_sliced(&self) -> bool {
         self.cells < self.all
+    }
+
+    /// Whether the blocks come that a plane lies in.
+    fn comes_in_blocks(&self) -> bool {
+        self.between_blocks && self.path.widened.is_none() && !self.is_sliced()
     }
 
     fn index_bytes(&self) -> usize {
@@ -108,10 +119,13 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
     let index = element(problem.index_dtype)?;
     let budget = room.local_bytes;
     let most = plane.min(room.most.elements).min(MOST_ELEMENTS);
-    let sizes = Sizes { path, index, elements: most, cells: all.min(room.most.cells), all, tables: 2 };
-    let mut sizes = fit(sizes, budget)?;
+    let between_blocks = room.scratch.is_some() && !(all * path.loaded).is_multiple_of(BLOCK_BYTES);
+    let cells = all.min(room.most.cells);
     // Where copies take whole blocks alone, runs that the UB cuts short end with one.
     let step = if room.scratch.is_some() { BLOCK_BYTES / path.stored.min(size_of(index) as usize) } else { 1 };
+    let run_blocks = (!plane.is_multiple_of(step)).then_some(step);
+    let sizes = Sizes { path, index, elements: most, cells, all, tables: 2, between_blocks, plane, run_blocks };
+    let mut sizes = fit(sizes, budget)?;
     if step < sizes.elements && sizes.elements < most {
         sizes.elements = whole_steps(sizes.elements, step);
     }
@@ -221,19 +235,34 @@ impl Lowering {
     /// Some elements of a plane, which is so many elements behind the first one.
     fn plane(&self, b: &mut Builder, plane: &Expr, (first, from, to): (&Expr, &Expr, &Expr)) {
         let (step, sliced) = (self.sizes.elements, self.sizes.is_sliced());
-        if !sliced {
-            self.table.load(b, plane, (&0.into(), &int(self.sizes.all).into()));
+        let all = int(self.sizes.all).into();
+        let begin = if sliced { 0.into() } else { self.table.load(b, plane, (&0.into(), &all)) };
+        let field = Some("tile_elements");
+        let one = |b: &mut Builder, at: Expr, elements: &Expr| {
+            b.tile("run", |b| self.run(b, (plane, &begin), &(first.clone() + at), elements));
+        };
+        match self.sizes.run_blocks.filter(|_| step < self.sizes.plane) {
+            None => b.repeat("element", (from.clone(), to.clone(), step), field, |b, at| {
+                let elements = b.min("elements", int(step), to.clone() - at.clone());
+                one(b, at, &elements);
+            }),
+            // All but the first begin with a block of indices and of results.
+            Some(unit) => {
+                let ahead = b.op("ahead", IntOp::Mod, first.clone() + from.clone(), int(unit));
+                b.repeat("element", (from.clone() - ahead, to.clone(), step), field, |b, at| {
+                    let end = b.min("end", to.clone(), at.clone() + int(step));
+                    let at = b.max("begin", at, from.clone());
+                    one(b, at.clone(), &(end - at));
+                });
+            }
         }
-        b.repeat("element", (from.clone(), to.clone(), step), Some("tile_elements"), |b, at| {
-            let elements = b.min("elements", int(step), to.clone() - at.clone());
-            b.tile("run", |b| self.run(b, plane, &(first.clone() + at), &elements));
-        });
         if !sliced {
             self.table.leave(b);
         }
     }
 
-    fn run(&self, b: &mut Builder, plane: &Expr, at: &Expr, elements: &Expr) {
+    /// Some elements, whose plane begins so far behind what offsets count from.
+    fn run(&self, b: &mut Builder, (plane, begin): (&Expr, &Expr), at: &Expr, elements: &Expr) {
         let Sizes { path, index, cells, all, .. } = self.sizes;
         let index_size = size_of(index);
         self.loaded.enter(b);
@@ -254,8 +283,12 @@ impl Lowering {
         let size = int(path.in_table());
         match self.part {
             None => {
-                let operands = [offsets, positions];
+                let operands = [offsets.clone(), positions];
                 scalar(b, ScalarOp::Muls, Element::I32, operands, size, elements.clone());
+                if begin.as_constant() != Some(0) {
+                    let operands = [offsets.clone(), offsets];
+                    scalar(b, ScalarOp::Adds, Element::I32, operands, begin.clone(), elements.clone());
+                }
                 self.gather(b, result.clone(), elements);
             }
             Some(part) => {
@@ -263,7 +296,7 @@ impl Lowering {
                 fill(b, result.clone(), Element::U16, 0, words.clone());
                 b.repeat("cell", (0, int(all), cells), Some("tile_cells"), |b, cell| {
                     let n = b.min("cells", int(cells), Expr::from(int(all)) - cell.clone());
-                    self.table.load(b, plane, (&cell, &n));
+                    let begin = self.table.load(b, plane, (&cell, &n));
                     let mut step = |op, from: &Local, number: Expr| {
                         scalar(b, op, Element::I32, [offsets.clone(), from.clone()], number, elements.clone());
                     };
@@ -271,7 +304,7 @@ impl Lowering {
                     step(ScalarOp::Mins, &offsets, n);
                     step(ScalarOp::Maxs, &offsets, (-1).into());
                     step(ScalarOp::Muls, &offsets, size.into());
-                    step(ScalarOp::Adds, &offsets, int(BLOCK_BYTES).into());
+                    step(ScalarOp::Adds, &offsets, begin);
                     self.gather(b, part.at(0), elements);
                     self.table.leave(b);
                     let operands = [result.clone(), result.clone(), part.at(0)];

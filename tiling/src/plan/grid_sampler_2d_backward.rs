@@ -207,9 +207,10 @@ impl Plan {
         names.map(move |name| Phase { name, shares: if name == "compute" { parts } else { shares } })
     }
 
-    /// The tiles of a share, in order; none in phases that only move or add what is staged, or write zeros. In order, they compute what
-    /// the plan does, on local boxes and without its workspace: images, blocks of channels, points. Of [`Route::Blocks`] they add up
-    /// `grid_grad` over blocks that other shares have, too: there shares come in order as well.
+    /// The tiles of a share, in order; none in phases that only move or add what is staged, or write zeros, nor in `points`, whose gradients
+    /// the tiles of `compute` make. In order, they compute what the plan does, on local boxes and without its workspace: images, blocks
+    /// of channels, points. Of [`Route::Blocks`] they add up `grid_grad` over blocks that other shares have, too: there shares come in order
+    /// as well. Points and rows of tiles may end within a block that copies take: then one core after the other writes what they give.
     pub fn tiles(&self, phase: usize, share: usize) -> impl Iterator<Item = Tile> + Clone + use<> {
         let p = &self.problem;
         let (per_image, points) = (self.blocks(), self.points());

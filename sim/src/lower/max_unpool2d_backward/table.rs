@@ -1,11 +1,13 @@
 //! A plane of `grad_output`, or a slice of it, as the gather instruction reads it.
+//!
+//! Where copies take whole blocks alone, a plane comes as the blocks that it lies in, and offsets count from the first of them.
 
 use super::Sizes;
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, blocks, cast, fill};
 use crate::product::Element;
-use crate::program::{BufferId, Burst, Expr, Local, Pipe, TensorId};
+use crate::program::{BufferId, Burst, Expr, Granularity, Instruction, IntOp, Load, Local, Pipe, Relation, TensorId};
 
 /// The cells, between blocks of zeros where they are a slice.
 pub(super) struct Table {
@@ -50,18 +52,56 @@ impl Table {
         self.loaded.end(b);
     }
 
-    /// Loads some cells of a plane.
-    pub(super) fn load(&self, b: &mut Builder, plane: &Expr, (cell, cells): (&Expr, &Expr)) {
+    /// Loads some cells of a plane. Gives how far offsets are from where they count.
+    pub(super) fn load(&self, b: &mut Builder, plane: &Expr, (cell, cells): (&Expr, &Expr)) -> Expr {
         let Sizes { path, all, .. } = self.sizes;
         let size = int(path.loaded);
         self.loaded.enter(b);
-        let from = self.source.at((plane.clone() * int(all) + cell.clone()) * size);
+        let from = (plane.clone() * int(all) + cell.clone()) * size;
+        if self.sizes.comes_in_blocks() {
+            let within = self.load_blocks(b, &from, &(from.clone() + cells.clone() * size));
+            self.loaded.pass(b, 0);
+            return within;
+        }
         let front = if self.wide.is_none() { self.front() } else { 0 };
-        b.load(self.loaded.at(front), from, Burst::of(cells.clone() * size), None);
+        b.load(self.loaded.at(front), self.source.at(from), Burst::of(cells.clone() * size), None);
         self.loaded.pass(b, 0);
         if let (Some(wide), Some(element)) = (self.wide, path.widened) {
             cast(b, (wide.at(self.front()), Element::F16), (self.loaded.at(0), element), cells.clone());
         }
+        self.front().into()
+    }
+
+    /// Loads the blocks from one byte to before another. Gives where the first byte is in them.
+    fn load_blocks(&self, b: &mut Builder, first: &Expr, end: &Expr) -> Expr {
+        let block = int(BLOCK_BYTES);
+        let within = b.op("within", IntOp::Mod, first.clone(), block);
+        let low = first.clone() - within.clone();
+        let high = b.round_up("up", end.clone(), BLOCK_BYTES);
+        let load = |b: &mut Builder, high: &Expr| {
+            b.emit(Instruction::Load(Load {
+                to: self.loaded.at(0),
+                from: self.source.at(low.clone()),
+                burst: Burst::of(high.clone() - low.clone()),
+                granularity: Granularity::Blocks,
+                pad: None,
+                bypass: false,
+            }));
+        };
+        let bytes = b.source().tensors.get(usize::from(self.source.0)).map_or(0, |tensor| tensor.bytes());
+        let whole = i64::try_from(bytes).unwrap_or(i64::MAX) / block * block;
+        if bytes % BLOCK_BYTES as u64 == 0 {
+            load(b, &high);
+            return within;
+        }
+        // No block ends behind the tensor.
+        let high = b.min("high", whole, high);
+        b.when(low.clone(), Relation::Lt, high.clone(), |b| load(b, &high));
+        b.when(end.clone(), Relation::Gt, whole, |b| {
+            let to = self.loaded.at(Expr::from(whole) - low);
+            b.load(to, self.source.at(whole), Burst::of(end.clone() - whole), None);
+        });
+        within
     }
 
     /// Gives the slot back.
@@ -85,7 +125,8 @@ impl Table {
 
     fn loaded_bytes(sizes: &Sizes) -> usize {
         let guards = if sizes.path.widened.is_some() { 0 } else { Self::guards(sizes) };
-        blocks(sizes.cells * sizes.path.loaded) + guards
+        let around = if sizes.comes_in_blocks() { BLOCK_BYTES } else { 0 };
+        blocks(sizes.cells * sizes.path.loaded) + guards + around
     }
 
     fn wide_bytes(sizes: &Sizes) -> usize {

@@ -36,6 +36,8 @@ const FOUND: usize = 64 * 1024;
 /// Most channels side by side of four pixels around each point, and those of a transposition.
 const MOST_CHANNELS: usize = 32;
 const TURNED: usize = 16;
+/// Elements that are moved while the scalar unit gathers one.
+const GATHERED: usize = 40;
 
 /// Sizes of what lies in the UB.
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +77,7 @@ impl Sizes {
             channels: None,
             slots,
         };
-        // A channel alone is read as soon as it is copied.
-        if room.puts_beside() && problem.c > 1 {
+        if room.puts_beside() && with(STEP, room.slots(2)).pays_beside(plan) {
             return Self::beside(plan, room, with(STEP, room.slots(2)));
         }
         // As many points as fit beside two planes, if those are not few; else beside one.
@@ -99,6 +100,15 @@ impl Sizes {
             .or_else(|_| largest(1, budget, |n| sliced(8 * n, 1).bytes()))?;
         let blocks = largest((pixels - 1) / SLICE, budget, |blocks| sliced(8 * points, blocks).bytes())?;
         Ok(sliced(8 * points, blocks))
+    }
+
+    /// Whether to put channels side by side takes less than to gather one by one: it moves all pixels, and as many channels as transpositions
+    /// take. A channel alone is read as soon as it is copied.
+    fn pays_beside(&self, plan: &Plan) -> bool {
+        let channels = plan.problem().c;
+        let moved = |channels: usize| self.pixels.saturating_mul(channels);
+        let gathered = plan.points().saturating_mul(channels).saturating_mul(self.corners() * GATHERED);
+        channels > 1 && moved(channels.next_multiple_of(TURNED)) < moved(channels).saturating_add(gathered)
     }
 
     /// The same with channels side by side: as many as pay for that, then points, then pixels.

@@ -838,7 +838,7 @@ size_t ubtile_grid_sampler_2d_backward_shares(const struct ubtile_grid_sampler_2
 
 /**
  * Tiles of a share. None in phases that only move or add what is staged, nor where zeros are all there is to write: run such shares.
- * Counting takes time in proportion to them.
+ * None in `points` either, whose gradients the tiles of `compute` make. Counting takes time in proportion to them.
  *
  * # Safety
  * `tiling` is NULL or points to a plan.

@@ -219,6 +219,47 @@ fn runs_of_indices_that_memory_cuts_end_with_a_block() {
     }
 }
 
+/// Planes of `grad_output` come as the blocks that they lie in, also the last one of a tensor that ends within a block, and runs that memory
+/// cuts begin with a block.
+#[test]
+fn unpooled_planes_that_begin_within_blocks() {
+    let mut rng = Rng::new(67);
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        for (dtype, index_dtype) in
+            [(Dtype::F16, Dtype::I64), (Dtype::F32, Dtype::I32), (Dtype::F32, Dtype::I64), (Dtype::I8, Dtype::I64)]
+        {
+            for (c, [h, w], [out_h, out_w]) in
+                [(5, [3, 5], [7, 9]), (3, [37, 45], [75, 91]), (2, [61, 57], [121, 113]), (1, [1, 1], [3, 1])]
+            {
+                let spec = MaxUnpool {
+                    dtype,
+                    out_dtype: dtype,
+                    index_dtype,
+                    n: 1,
+                    c,
+                    h,
+                    w,
+                    out_h,
+                    out_w,
+                    ..MaxUnpool::default()
+                };
+                let problem = Problem::MaxUnpool2dBackward(spec.problem());
+                let local_bytes = rng.pick(&[None, None, Some(64 << 10), Some(40 << 10)]);
+                let at = At { local_bytes, ..At::cores(rng.pick(&[1, 2])).on(soc) };
+                let kinds = kinds(&mut rng);
+                check(&problem, &at, kinds, rng.next_u64());
+            }
+        }
+    }
+    let [h, w, out_h, out_w] = [61, 57, 121, 113];
+    let spec =
+        MaxUnpool { dtype: Dtype::F32, out_dtype: Dtype::F32, n: 1, c: 3, h, w, out_h, out_w, ..MaxUnpool::default() };
+    let (_, program) = lower(&Problem::MaxUnpool2dBackward(spec.problem()), &At::cores(1).on("Ascend310P3")).unwrap();
+    let written = steps(&program, |action| u64::from(matches!(action, Action::Write(_))));
+    // No element of a table.
+    assert!(written.iter().all(|written| *written < 3 * 121 * 113 / 8), "{written:?}");
+}
+
 #[test]
 fn grid_sampler() {
     let mut rng = Rng::new(64);

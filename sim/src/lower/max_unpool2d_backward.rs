@@ -42,9 +42,8 @@ struct Sizes {
     tables: u32,
     /// Whether planes begin within blocks, where copies do not.
     between_blocks: bool,
-    /// Elements of a plane that is cut into runs, and how many of indices and results are whole blocks, where copies take these alone and
-    /// planes do not begin with them.
-    plane: usize,
+    /// How many elements of indices and results are whole blocks, where copies take these alone, planes do not begin with them, and vector
+    /// instructions shift nothing.
     run_blocks: Option<usize>,
 }
 
@@ -123,12 +122,15 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
     let cells = all.min(room.most.cells);
     // Where copies take whole blocks alone, runs that the UB cuts short end with one.
     let step = if room.scratch.is_some() { BLOCK_BYTES / path.stored.min(size_of(index) as usize) } else { 1 };
-    let run_blocks = (!plane.is_multiple_of(step)).then_some(step);
-    let sizes = Sizes { path, index, elements: most, cells, all, tables: 2, between_blocks, plane, run_blocks };
+    let sizes = Sizes { path, index, elements: most, cells, all, tables: 2, between_blocks, run_blocks: None };
     let mut sizes = fit(sizes, budget)?;
     if step < sizes.elements && sizes.elements < most {
         sizes.elements = whole_steps(sizes.elements, step);
     }
+    let shifts = room.scratch.is_some_and(|scratch| scratch.shifted.is_some());
+    let whole = sizes.elements == plane || sizes.elements.is_multiple_of(step);
+    let pays = !plane.is_multiple_of(step) && !shifts && !sizes.is_sliced();
+    sizes.run_blocks = (pays && whole).then_some(step);
 
     let mut b = Builder::new(plan.block_dim(), room);
     let limits = Limits { all: plane, instructions: MOST_ELEMENTS, bytes: budget };
@@ -241,15 +243,19 @@ impl Lowering {
         let one = |b: &mut Builder, at: Expr, elements: &Expr| {
             b.tile("run", |b| self.run(b, (plane, &begin), &(first.clone() + at), elements));
         };
-        match self.sizes.run_blocks.filter(|_| step < self.sizes.plane) {
+        match self.sizes.run_blocks {
             None => b.repeat("element", (from.clone(), to.clone(), step), field, |b, at| {
                 let elements = b.min("elements", int(step), to.clone() - at.clone());
                 one(b, at, &elements);
             }),
-            // All but the first begin with a block of indices and of results.
+            // What is in front of the first block of indices and of results is a run by itself.
             Some(unit) => {
                 let ahead = b.op("ahead", IntOp::Mod, first.clone() + from.clone(), int(unit));
-                b.repeat("element", (from.clone() - ahead, to.clone(), step), field, |b, at| {
+                let any = b.min("any", 1, ahead.clone());
+                // Where a run holds a plane, no more of it is left.
+                let step = step.next_multiple_of(unit);
+                let begin = from.clone() - ahead - any * (int(step) - int(unit));
+                b.repeat("element", (begin, to.clone(), step), field, |b, at| {
                     let end = b.min("end", to.clone(), at.clone() + int(step));
                     let at = b.max("begin", at, from.clone());
                     one(b, at.clone(), &(end - at));

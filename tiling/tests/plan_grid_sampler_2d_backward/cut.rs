@@ -4,16 +4,22 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use ubtile_testkit::problems::GridSampler;
 use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Route, Work};
-use ubtile_tiling::{Dtype, TargetSpec};
+use ubtile_tiling::{Capabilities, Dtype, TargetSpec};
 
 use super::plan_machines::config;
 use super::{any_plan, planned};
 
+/// So many cores whose copies take whole blocks.
+fn in_blocks(block_bytes: usize, cores: usize) -> TargetSpec {
+    let host = TargetSpec::host(cores);
+    let capabilities = Capabilities { unaligned_copy: false, ..host.capabilities };
+    TargetSpec { block_bytes, capabilities, ..host }
+}
+
 /// Images of which copies of whole blocks take neither the points nor the planes one by one keep all cores busy.
 #[test]
 fn cores_have_channels_and_points() {
-    let mut target = TargetSpec { block_bytes: 32, ..TargetSpec::host(32) };
-    target.capabilities.unaligned_copy = false;
+    let mut target = in_blocks(32, 32);
     target.capabilities.caches = false;
     for (n, c, size, route, shares) in [
         (4, 64, 57, Route::Channels, 32),
@@ -141,8 +147,7 @@ proptest! {
     /// as any other, wherever images end.
     #[test]
     fn points_are_cut_apart_from_channels((n, c) in (1..8usize, 1..9usize), size in 3..70usize, dtype in select(&[Dtype::F16, Dtype::F32])) {
-        let mut target = TargetSpec { block_bytes: 32, ..TargetSpec::host(32) };
-        target.capabilities.unaligned_copy = false;
+        let target = in_blocks(32, 32);
         let (lanes, block) = (32 / dtype.size(), 16 / dtype.size());
         let size = GridSampler { dtype, n, c: c * lanes, hi: size, wi: size | 1, ho: size, wo: size, ..Default::default() };
         let plan = planned(&size, &target);
@@ -176,8 +181,7 @@ proptest! {
         (dtype, block_bytes, cores) in (select(&[Dtype::F16, Dtype::F32]), select(&[32usize, 48, 64, 200, 512]), 1..40usize),
     ) {
         let size = GridSampler { dtype, n, c, hi, wi, ho, wo, ..Default::default() };
-        let mut target = TargetSpec { block_bytes, ..TargetSpec::host(cores) };
-        target.capabilities.unaligned_copy = false;
+        let target = in_blocks(block_bytes, cores);
         let plan = planned(&size, &target);
         prop_assert_eq!(plan.target().block_bytes, block_bytes.next_power_of_two());
         let elements = plan.target().block_bytes / dtype.size();

@@ -77,6 +77,29 @@ fn points_apart() {
     }
 }
 
+/// The same of images that are left over behind whole ones, which end where blocks do.
+#[test]
+fn points_apart_behind_whole_images() {
+    let rng = &mut Rng::new(28);
+    for (dtype, c, [hi, wi], route) in [
+        (Dtype::F32, 5, [32, 1704], Route::Bands),
+        (Dtype::F16, 40, [8, 912], Route::Channels),
+        (Dtype::F32, 2, [32, 4200], Route::PointBands),
+        (Dtype::F32, 3, [4, 17_000], Route::PointLanes),
+    ] {
+        // More points than are found where they lie, those of an image a few blocks.
+        let wo = (hi * wi / 640_usize).next_multiple_of(4) + 4;
+        let spec = GridSampler { dtype, n: 4, c, hi, wi, ho: 10, wo, ..Default::default() };
+        let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
+        let plan = plan(&problem, &in_blocks(3), &PlanOptions::default()).unwrap();
+        let has_points = plan.phases().any(|phase| phase.name == "points");
+        assert_eq!((plan.route(), plan.whole_images(), has_points), (route, 3, true), "{plan:?}");
+        for level in Level::available() {
+            check_plan(&spec, &plan, level, 3, &tensors, &want);
+        }
+    }
+}
+
 /// An image upside down: no point of a share adds to the share's own band, and all have gradients.
 #[test]
 fn points_far_from_their_band() {

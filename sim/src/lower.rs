@@ -35,8 +35,7 @@ use crate::program::{Program, ProgramError, Role, Source, TensorId, lacks_transp
 use builder::Builder;
 use pieces::Most;
 use room::Room;
-use shape::BLOCK_BYTES;
-use substitute::{OF_ROWS, OF_RUNS, OF_WORDS};
+use substitute::{OF_ROWS, OF_WORDS};
 
 /// The generation whose published kernels this model has: that of Atlas A2 and A3.
 const KERNELS_OF: u32 = 2201;
@@ -220,8 +219,6 @@ fn room(plan: &TilingPlan, soc: &Soc) -> Result<Room, LowerError> {
 
 /// Bytes that a program shifts at a time where copies take whole blocks alone.
 fn shifted(problem: &Problem, local_bytes: usize, soc: &Soc) -> usize {
-    /// Of so many parts of local memory a plane is one at most that is held beside what shifts it.
-    const HELD: usize = 6;
     match problem {
         Problem::ReplicationPad2dBackward(_) | Problem::Im2colBackward(_) => OF_ROWS,
         // Channels and points are exchanged all the time, element by element where nothing else does so.
@@ -232,15 +229,8 @@ fn shifted(problem: &Problem, local_bytes: usize, soc: &Soc) -> usize {
                 0
             }
         }
-        // What it does not hold of a plane costs it more than what the scalar unit shifts.
-        Problem::MaxUnpool2dBackward(_) => {
-            let plane = |slot: TensorSlot| {
-                slot.shape.get(2).saturating_mul(slot.shape.get(3)).saturating_mul(slot.dtype.size())
-            };
-            let small = problem.tensors().all(|slot| plane(slot) <= local_bytes / HELD);
-            let odd = problem.tensors().any(|slot| !plane(slot).is_multiple_of(BLOCK_BYTES));
-            if small && odd { OF_RUNS } else { 0 }
-        }
+        // Its planes come and go as the blocks that they lie in.
+        Problem::MaxUnpool2dBackward(_) => 0,
     }
 }
 

@@ -31,7 +31,7 @@ use super::room::Room;
 
 pub(super) use scalar_unit::transport;
 use shift::Shifting;
-pub(super) use shift::{FEWEST, OF_ROWS, OF_RUNS, OF_WORDS, ROWS, TURNED, period, turn};
+pub(super) use shift::{FEWEST, OF_ROWS, OF_WORDS, ROWS, TURNED, period, turn};
 
 /// Local memory that this takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

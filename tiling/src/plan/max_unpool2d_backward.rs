@@ -202,7 +202,8 @@ impl Plan {
 
     fn units(&self) -> Units {
         let shape = [self.problem.n, self.problem.c, self.problem.h, self.problem.w];
-        let block = self.common.copy_elements(self.problem.out_dtype.size());
+        let smallest = self.problem.out_dtype.size().min(self.problem.index_dtype.size());
+        let block = self.common.copy_elements(smallest);
         Units::new(shape, self.problem.out_strides, 4).in_blocks(block)
     }
 

@@ -1,13 +1,13 @@
-//! A plane of `grad_output`, or a slice of it, as the gather instruction reads it.
+//! A plane of `grad_output`, or a slice of it, as elements are picked from it.
 //!
-//! Where copies take whole blocks alone, a plane comes as the blocks that it lies in, and offsets count from the first of them.
+//! Where copies take whole blocks alone, cells count from the first block that the plane lies in.
 
-use super::Sizes;
+use super::{Sizes, load_blocks};
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, blocks, cast, fill};
 use crate::product::Element;
-use crate::program::{BufferId, Burst, Expr, Granularity, Instruction, IntOp, Load, Local, Pipe, Relation, TensorId};
+use crate::program::{BufferId, Burst, Expr, IntOp, Local, Pipe, TensorId};
 
 /// The cells, between blocks of zeros where they are a slice.
 pub(super) struct Table {
@@ -52,56 +52,32 @@ impl Table {
         self.loaded.end(b);
     }
 
-    /// Loads some cells of a plane. Gives how far offsets are from where they count.
-    pub(super) fn load(&self, b: &mut Builder, plane: &Expr, (cell, cells): (&Expr, &Expr)) -> Expr {
-        let Sizes { path, all, .. } = self.sizes;
+    /// Cells from the start of a block to a plane.
+    pub(super) fn origin(&self, b: &mut Builder, plane: &Expr) -> Expr {
+        if !self.sizes.between_blocks() {
+            return 0.into();
+        }
+        b.op("origin", IntOp::Mod, plane.clone() * int(self.sizes.all), int(BLOCK_BYTES / self.sizes.path.loaded))
+    }
+
+    /// Loads some cells, counted from what comes so many in front of a plane.
+    pub(super) fn load(&self, b: &mut Builder, (plane, origin): (&Expr, &Expr), (cell, cells): (&Expr, &Expr)) {
+        let Sizes { path, all, in_blocks, .. } = self.sizes;
         let size = int(path.loaded);
         self.loaded.enter(b);
-        let from = (plane.clone() * int(all) + cell.clone()) * size;
-        if self.sizes.comes_in_blocks() {
-            let within = self.load_blocks(b, &from, &(from.clone() + cells.clone() * size));
-            self.loaded.pass(b, 0);
-            return within;
+        let from = (plane.clone() * int(all) - origin.clone() + cell.clone()) * size;
+        let to = self.loaded.at(if self.wide.is_none() { self.front() } else { 0 });
+        if in_blocks {
+            let end = from.clone() + cells.clone() * size;
+            let high = if self.sizes.between_blocks() { b.round_up("up", end, BLOCK_BYTES) } else { end };
+            load_blocks(b, to, self.source, [&from, &high]);
+        } else {
+            b.load(to, self.source.at(from), Burst::of(cells.clone() * size), None);
         }
-        let front = if self.wide.is_none() { self.front() } else { 0 };
-        b.load(self.loaded.at(front), self.source.at(from), Burst::of(cells.clone() * size), None);
         self.loaded.pass(b, 0);
         if let (Some(wide), Some(element)) = (self.wide, path.widened) {
             cast(b, (wide.at(self.front()), Element::F16), (self.loaded.at(0), element), cells.clone());
         }
-        self.front().into()
-    }
-
-    /// Loads the blocks from one byte to before another. Gives where the first byte is in them.
-    fn load_blocks(&self, b: &mut Builder, first: &Expr, end: &Expr) -> Expr {
-        let block = int(BLOCK_BYTES);
-        let within = b.op("within", IntOp::Mod, first.clone(), block);
-        let low = first.clone() - within.clone();
-        let high = b.round_up("up", end.clone(), BLOCK_BYTES);
-        let load = |b: &mut Builder, high: &Expr| {
-            b.emit(Instruction::Load(Load {
-                to: self.loaded.at(0),
-                from: self.source.at(low.clone()),
-                burst: Burst::of(high.clone() - low.clone()),
-                granularity: Granularity::Blocks,
-                pad: None,
-                bypass: false,
-            }));
-        };
-        let bytes = b.source().tensors.get(usize::from(self.source.0)).map_or(0, |tensor| tensor.bytes());
-        let whole = i64::try_from(bytes).unwrap_or(i64::MAX) / block * block;
-        if bytes % BLOCK_BYTES as u64 == 0 {
-            load(b, &high);
-            return within;
-        }
-        // No block ends behind the tensor.
-        let high = b.min("high", whole, high);
-        b.when(low.clone(), Relation::Lt, high.clone(), |b| load(b, &high));
-        b.when(end.clone(), Relation::Gt, whole, |b| {
-            let to = self.loaded.at(Expr::from(whole) - low);
-            b.load(to, self.source.at(whole), Burst::of(end.clone() - whole), None);
-        });
-        within
     }
 
     /// Gives the slot back.
@@ -109,13 +85,13 @@ impl Table {
         self.loaded.leave(b);
     }
 
-    /// What offsets count from.
+    /// Where the table begins.
     pub(super) fn at(&self) -> Local {
         self.wide.map_or_else(|| self.loaded.at(0), |wide| wide.at(0))
     }
 
-    /// Bytes in front of the first cell.
-    fn front(&self) -> i64 {
+    /// Bytes in front of the cells.
+    pub(super) fn front(&self) -> i64 {
         if self.sizes.is_sliced() { int(BLOCK_BYTES) } else { 0 }
     }
 
@@ -125,11 +101,16 @@ impl Table {
 
     fn loaded_bytes(sizes: &Sizes) -> usize {
         let guards = if sizes.path.widened.is_some() { 0 } else { Self::guards(sizes) };
-        let around = if sizes.comes_in_blocks() { BLOCK_BYTES } else { 0 };
-        blocks(sizes.cells * sizes.path.loaded) + guards + around
+        blocks(Self::held(sizes) * sizes.path.loaded) + guards
     }
 
     fn wide_bytes(sizes: &Sizes) -> usize {
-        blocks(sizes.cells * sizes.path.in_table()) + Self::guards(sizes)
+        blocks(Self::held(sizes) * sizes.path.in_table()) + Self::guards(sizes)
+    }
+
+    /// Cells of a slice, or of a plane and of what is in front of it in its first block.
+    fn held(sizes: &Sizes) -> usize {
+        let whole = sizes.between_blocks() && !sizes.is_sliced();
+        sizes.cells + if whole { BLOCK_BYTES / sizes.path.loaded - 1 } else { 0 }
     }
 }

@@ -16,8 +16,6 @@ pub(in crate::lower) const ROWS: usize = 16;
 pub(in crate::lower) const TURNED: usize = ROWS * BLOCK_BYTES;
 /// Most bytes that are shifted at a time of rows: enough for sixteen of each distance from a block, of 130 columns.
 pub(in crate::lower) const OF_ROWS: usize = 33 << 10;
-/// The same of planes, of which each is one run.
-pub(in crate::lower) const OF_RUNS: usize = 8 << 10;
 /// The same where elements of 32 bits are transposed: those of sixteen transpositions twice.
 pub(in crate::lower) const OF_WORDS: usize = 2 * ROWS * TURNED;
 /// Fewest bytes that are worth it.

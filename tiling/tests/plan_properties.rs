@@ -185,22 +185,21 @@ proptest! {
     }
 
     /// An output without gaps has a share for each core, as far as there are places to cut it: between rows, or between the
-    /// elements of the unpooling, where blocks begin if copies take whole blocks alone: there blocks of its indices, too.
+    /// elements of the unpooling, where blocks begin, also of its indices, if copies take whole blocks alone.
     #[test]
     fn shares_are_as_many_as_there_are_cuts(problem in computed(), target in targets()) {
         let plan = planned(&problem, &target, None);
         let slot = problem.tensors().last().unwrap();
         let (shape, strides) = (slot.shape.as_slice(), slot.strides.as_slice());
-        let (apart, size) = match plan.operator() {
+        let apart = match plan.operator() {
             Operator::GridSampler2dBackward => return Ok(()),
-            Operator::MaxUnpool2dBackward => {
-                let indices = problem.slot(Tensor::Indices).unwrap();
-                (1, slot.dtype.size().min(indices.dtype.size()))
-            }
-            _ => (shape[3], slot.dtype.size()),
+            Operator::MaxUnpool2dBackward => 1,
+            _ => shape[3],
         };
         if (0..4).all(|dim| strides[dim] == shape[dim + 1..].iter().product::<usize>()) {
             let block = if target.capabilities.unaligned_copy { 1 } else { target.block_bytes };
+            let indices = problem.slot(Tensor::Indices).map_or(usize::MAX, |indices| indices.dtype.size());
+            let size = slot.dtype.size().min(indices);
             let begins = |cut: &usize| (cut * apart * size).is_multiple_of(block);
             let cuts = (1..slot.span / apart).filter(begins).count();
             prop_assert_eq!(plan.block_dim(), target.cores.min(1 + cuts));

@@ -23,6 +23,12 @@ fn kinds(rng: &mut Rng) -> Kinds {
     Kinds { values, coordinates, indices: rng.pick(&[IndexFill::Permutation, IndexFill::Duplicates]) }
 }
 
+/// Planes `[h, w]` of one image from planes `[out_h, out_w]`.
+fn unpool([dtype, out_dtype, index_dtype]: [Dtype; 3], c: usize, [h, w, out_h, out_w]: [usize; 4]) -> Problem {
+    let spec = MaxUnpool { dtype, out_dtype, index_dtype, n: 1, c, h, w, out_h, out_w, ..MaxUnpool::default() };
+    Problem::MaxUnpool2dBackward(spec.problem())
+}
+
 fn at(soc: &'static str, rng: &mut Rng) -> At {
     At::cores(if soc == "Ascend310B1" { 1 } else { rng.pick(&[1, 2, 8]) }).on(soc)
 }
@@ -178,21 +184,7 @@ fn max_unpool() {
         for dtype in ALL {
             for index_dtype in [Dtype::I32, Dtype::I64] {
                 let [h, w] = [1 + rng.below(9), [8, 16, 1 + rng.below(20)][rng.below(3)]];
-                let (out_h, out_w) = (2 * h, 2 * w);
-                let (n, c) = (1, 1 + rng.below(3));
-                let spec = MaxUnpool {
-                    dtype,
-                    out_dtype: dtype,
-                    index_dtype,
-                    n,
-                    c,
-                    h,
-                    w,
-                    out_h,
-                    out_w,
-                    ..MaxUnpool::default()
-                };
-                let problem = Problem::MaxUnpool2dBackward(spec.problem());
+                let problem = unpool([dtype, dtype, index_dtype], 1 + rng.below(3), [h, w, 2 * h, 2 * w]);
                 let at = if rng.below(4) == 0 { at(soc, &mut rng).bytes(4096) } else { at(soc, &mut rng) };
                 let kinds = kinds(&mut rng);
                 check(&problem, &at, kinds, rng.next_u64());
@@ -205,10 +197,7 @@ fn max_unpool() {
 fn runs_of_indices_that_memory_cuts_end_with_a_block() {
     let mut rng = Rng::new(66);
     for (dtype, index_dtype) in [(Dtype::F16, Dtype::I64), (Dtype::F32, Dtype::I32), (Dtype::I8, Dtype::I64)] {
-        let (h, w, out_h, out_w) = (32, 48, 64, 96);
-        let spec =
-            MaxUnpool { dtype, out_dtype: dtype, index_dtype, n: 1, c: 2, h, w, out_h, out_w, ..MaxUnpool::default() };
-        let problem = Problem::MaxUnpool2dBackward(spec.problem());
+        let problem = unpool([dtype, dtype, index_dtype], 2, [32, 48, 64, 96]);
         let at = At::cores(2).on("Ascend310P3").bytes(64 << 10);
         let (_, program) = lower(&problem, &at).unwrap();
         let written = steps(&program, |action| u64::from(matches!(action, Action::Write(_))));
@@ -224,10 +213,6 @@ fn runs_of_indices_that_memory_cuts_end_with_a_block() {
 #[test]
 fn unpooled_planes_that_begin_within_blocks() {
     let mut rng = Rng::new(67);
-    let problem = |dtype, out_dtype, index_dtype, c: usize, [h, w, out_h, out_w]: [usize; 4]| {
-        let spec = MaxUnpool { dtype, out_dtype, index_dtype, n: 1, c, h, w, out_h, out_w, ..MaxUnpool::default() };
-        Problem::MaxUnpool2dBackward(spec.problem())
-    };
     for soc in ["Ascend310P3", "Ascend910A"] {
         for (dtype, out_dtype) in [
             (Dtype::F16, Dtype::F16),
@@ -246,7 +231,7 @@ fn unpooled_planes_that_begin_within_blocks() {
                 (35, [1, 3, 3, 5]),
                 (11, [7, 7, 14, 14]),
             ] {
-                let problem = problem(dtype, out_dtype, rng.pick(&[Dtype::I32, Dtype::I64]), c, sizes);
+                let problem = unpool([dtype, out_dtype, rng.pick(&[Dtype::I32, Dtype::I64])], c, sizes);
                 let local_bytes = rng.pick(&[None, None, Some(64 << 10), Some(40 << 10), Some(8 << 10)]);
                 let at = At { local_bytes, ..At::cores(rng.pick(&[1, 2, 8])).on(soc) };
                 let kinds = kinds(&mut rng);
@@ -257,7 +242,7 @@ fn unpooled_planes_that_begin_within_blocks() {
             let dtype = rng.pick(&[Dtype::F16, Dtype::F32, Dtype::U8, Dtype::Bool, Dtype::I16, Dtype::I64]);
             let [h, w] = [1 + rng.below(12), 1 + rng.below(40)];
             let sizes = [h, w, h + rng.below(30), 1 + rng.below(2 * w + 9)];
-            let problem = problem(dtype, dtype, rng.pick(&[Dtype::I32, Dtype::I64]), 1 + rng.below(9), sizes);
+            let problem = unpool([dtype, dtype, rng.pick(&[Dtype::I32, Dtype::I64])], 1 + rng.below(9), sizes);
             let at = At::cores(rng.pick(&[1, 2, 8])).on(soc);
             let at = match rng.below(6) {
                 0 => at.tile("tile_elements", 33.min(h * w)),
@@ -270,7 +255,7 @@ fn unpooled_planes_that_begin_within_blocks() {
         }
     }
     for dtype in [Dtype::F16, Dtype::F32, Dtype::I8] {
-        let problem = problem(dtype, dtype, Dtype::I64, 3, [61, 57, 121, 113]);
+        let problem = unpool([dtype, dtype, Dtype::I64], 3, [61, 57, 121, 113]);
         let (_, program) = lower(&problem, &At::cores(1).on("Ascend310P3")).unwrap();
         let written = steps(&program, |action| u64::from(matches!(action, Action::Write(_))));
         // Offsets of every second word, and what tensors have behind their last whole block.

@@ -4,7 +4,7 @@ use ubtile_kernels::Level;
 use ubtile_testkit::problems::{GridSampler, Layout};
 use ubtile_testkit::reference::grid_sampler_2d_backward::Inputs as Tensors;
 use ubtile_testkit::{Coordinates, Data, Fill, Rng};
-use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Route, plan};
+use ubtile_tiling::grid_sampler_2d_backward::{Interpolation, Plan, Route, plan};
 use ubtile_tiling::{Dtype, PlanOptions, TargetSpec};
 
 use super::law::law;
@@ -47,6 +47,11 @@ fn images_left_over() {
     }
 }
 
+/// Whether points have a phase of their own.
+fn has_points(plan: &Plan) -> bool {
+    plan.phases().any(|phase| phase.name == "points")
+}
+
 /// Points that have a phase of their own, as images end within blocks of a copy.
 #[test]
 fn points_apart() {
@@ -70,7 +75,7 @@ fn points_apart() {
         let spec = GridSampler { dtype, n: 3, c, hi, wi, ho: 25, wo: 13, interpolation, ..Default::default() };
         let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
         let plan = plan(&problem, &in_blocks(16), &PlanOptions::default()).unwrap();
-        assert_eq!((plan.route(), plan.phases().any(|phase| phase.name == "points")), (route, true), "{plan:?}");
+        assert_eq!((plan.route(), has_points(&plan)), (route, true), "{plan:?}");
         for level in Level::available() {
             check_plan(&spec, &plan, level, 3, &tensors, &want);
         }
@@ -92,8 +97,7 @@ fn points_apart_behind_whole_images() {
         let spec = GridSampler { dtype, n: 4, c, hi, wi, ho: 10, wo, ..Default::default() };
         let (problem, tensors, want) = sample(&spec, Fill::Uniform, Coordinates::Random, rng);
         let plan = plan(&problem, &in_blocks(3), &PlanOptions::default()).unwrap();
-        let has_points = plan.phases().any(|phase| phase.name == "points");
-        assert_eq!((plan.route(), plan.whole_images(), has_points), (route, 3, true), "{plan:?}");
+        assert_eq!((plan.route(), plan.whole_images(), has_points(&plan)), (route, 3, true), "{plan:?}");
         for level in Level::available() {
             check_plan(&spec, &plan, level, 3, &tensors, &want);
         }

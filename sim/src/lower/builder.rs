@@ -8,7 +8,7 @@ use super::room::Room;
 use crate::product::Element;
 use crate::program::{
     Access, BufferId, Burst, Condition, Content, Expr, Flag, For, Global, Granularity, If, Instruction, Load, Local,
-    Move, Node, Pad, Pipe, Reg, Relation, Scalar, Source, Statement, Store, SyncAll, Tile, Transpose, Vector,
+    Move, Node, Pad, Pipe, Reg, Relation, Scalar, Source, Statement, Store, SyncAll, TensorId, Tile, Transpose, Vector,
 };
 
 /// A source in the making.
@@ -92,6 +92,12 @@ impl Builder {
     /// What has no code: tensors and buffers.
     pub(super) const fn source(&mut self) -> &mut Source {
         &mut self.source
+    }
+
+    /// Bytes of a tensor.
+    pub(super) fn bytes_of(&self, TensorId(tensor): TensorId) -> i64 {
+        let bytes = self.source.tensors.get(usize::from(tensor)).map_or(0, |tensor| tensor.bytes());
+        i64::try_from(bytes).unwrap_or(i64::MAX)
     }
 
     /// A buffer of so many slots.
@@ -277,9 +283,21 @@ impl Builder {
         self.emit(Instruction::Load(Load { to, from, burst, granularity, pad, bypass: false }));
     }
 
+    /// A load of whole blocks.
+    pub(super) fn load_blocks(&mut self, to: Local, from: Global, burst: Burst) {
+        let granularity = Granularity::Blocks;
+        self.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: false }));
+    }
+
     /// A store of any number of bytes.
     pub(super) fn store(&mut self, to: Global, from: Local, burst: Burst) {
         self.store_adding(to, from, burst, None);
+    }
+
+    /// A store of whole blocks.
+    pub(super) fn store_blocks(&mut self, to: Global, from: Local, burst: Burst) {
+        let granularity = Granularity::Blocks;
+        self.emit(Instruction::Store(Store { to, from, burst, granularity, add: None, bypass: false }));
     }
 
     /// A store of any number of bytes, that perhaps adds.

@@ -22,9 +22,7 @@ use super::ring::Ring;
 use super::room::Room;
 use super::shape::BLOCK_BYTES;
 use super::{LowerError, shares, tensor};
-use crate::program::{
-    Burst, Expr, Granularity, Instruction, IntOp, Load, Local, Pipe, Relation, Source, Store, TensorId,
-};
+use crate::program::{Burst, Expr, IntOp, Local, Pipe, Relation, Source, TensorId};
 
 use carry::Carry;
 use gather::Gather;
@@ -188,7 +186,7 @@ impl Lowering {
         let bytes = lanes.clone() * size;
         let bytes = if self.carry.is_some() { b.round_up("up", bytes, BLOCK_BYTES) } else { bytes };
         let high = from.clone() + bytes;
-        load_blocks(b, self.loaded.at(0), self.indices, [&from, &high]);
+        load_within(b, self.loaded.at(0), self.indices, [&from, &high]);
     }
 
     fn store(&self, b: &mut Builder, Run { first, lanes, whole, .. }: &Run) {
@@ -198,16 +196,9 @@ impl Lowering {
             return b.store(to, self.out.at(0), Burst::of(lanes.clone() * size));
         }
         b.when(whole.clone(), Relation::Gt, 0, |b| {
-            b.emit(Instruction::Store(Store {
-                to,
-                from: self.out.at(0),
-                burst: Burst::of(whole.clone() * size),
-                granularity: Granularity::Blocks,
-                add: None,
-                bypass: false,
-            }));
+            b.store_blocks(to, self.out.at(0), Burst::of(whole.clone() * size));
         });
-        let all = bytes(b, self.output);
+        let all = b.bytes_of(self.output);
         if all % (int(self.sizes.unit()) * size) == 0 {
             return;
         }
@@ -222,13 +213,11 @@ impl Lowering {
 }
 
 /// Loads what there is of a tensor from a block to before another.
-fn load_blocks(b: &mut Builder, to: Local, tensor: TensorId, [low, high]: [&Expr; 2]) {
+fn load_within(b: &mut Builder, to: Local, tensor: TensorId, [low, high]: [&Expr; 2]) {
     let load = |b: &mut Builder, high: Expr| {
-        let (to, from, burst) = (to.clone(), tensor.at(low.clone()), Burst::of(high - low.clone()));
-        let granularity = Granularity::Blocks;
-        b.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: false }));
+        b.load_blocks(to.clone(), tensor.at(low.clone()), Burst::of(high - low.clone()));
     };
-    let bytes = bytes(b, tensor);
+    let bytes = b.bytes_of(tensor);
     let whole = bytes / int(BLOCK_BYTES) * int(BLOCK_BYTES);
     if whole == bytes {
         return load(b, high.clone());
@@ -238,10 +227,4 @@ fn load_blocks(b: &mut Builder, to: Local, tensor: TensorId, [low, high]: [&Expr
     b.when(high.clone(), Relation::Gt, whole, |b| {
         b.load(to.further(Expr::from(whole) - low.clone()), tensor.at(whole), Burst::of(bytes - whole), None);
     });
-}
-
-/// Bytes of a tensor.
-fn bytes(b: &mut Builder, TensorId(tensor): TensorId) -> i64 {
-    let bytes = b.source().tensors.get(usize::from(tensor)).map_or(0, |tensor| tensor.bytes());
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -29,7 +29,7 @@ use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile,
 use super::builder::Builder;
 use super::room::Room;
 
-pub(super) use scalar_unit::transport;
+pub(super) use scalar_unit::{ANYTHING, transport};
 use shift::Shifting;
 pub(super) use shift::{FEWEST, OF_ROWS, OF_WORDS, ROWS, TURNED, period, turn};
 

@@ -2,11 +2,8 @@
 
 use super::{Lowering, Run, Sizes};
 use crate::lower::builder::{Builder, int};
-use crate::lower::substitute::transport;
-use crate::program::{Expr, Numbers, Pipe, Place, Relation};
-
-/// What a run without data finds: a program's course does not depend on it.
-const ANY: Numbers = Numbers::one(0);
+use crate::lower::substitute::{ANYTHING, transport};
+use crate::program::{Expr, Pipe, Place, Relation};
 
 /// The flags from V to the scalar unit and back.
 pub(super) struct OneByOne {
@@ -30,7 +27,7 @@ impl OneByOne {
             b.after(Pipe::V, Pipe::S, self.there);
             b.repeat("k", (first.clone(), lanes.clone(), 1), None, |b, k| {
                 let index = of.loaded.at(k.clone() * int(of.sizes.index_size()));
-                let cell = b.read("picked", index, of.sizes.index, ANY) + (*origin).clone();
+                let cell = b.read("picked", index, of.sizes.index, ANYTHING) + (*origin).clone();
                 one(b, k, cell);
             });
             b.after(Pipe::S, Pipe::V, self.back);

@@ -2,7 +2,7 @@
 //!
 //! Where copies take whole blocks alone, cells count from the first block that the plane lies in.
 
-use super::{Sizes, load_blocks};
+use super::{Sizes, load_within};
 use crate::lower::builder::{Builder, int};
 use crate::lower::ring::Ring;
 use crate::lower::shape::{BLOCK_BYTES, blocks, cast, fill};
@@ -70,7 +70,7 @@ impl Table {
         if in_blocks {
             let end = from.clone() + cells.clone() * size;
             let high = if self.sizes.between_blocks() { b.round_up("up", end, BLOCK_BYTES) } else { end };
-            load_blocks(b, to, self.source, [&from, &high]);
+            load_within(b, to, self.source, [&from, &high]);
         } else {
             b.load(to, self.source.at(from), Burst::of(cells.clone() * size), None);
         }

@@ -21,9 +21,7 @@ use crate::lower::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, blocks, fill};
 use crate::lower::substitute::{FEWEST, ROWS, TURNED, period, transport, turn};
 use crate::lower::{LowerError, bits_of, tensor};
 use crate::product::Element;
-use crate::program::{
-    Burst, Expr, Granularity, Instruction, Load, Local, Move, Pad, Pipe, Place, Relation, Source, Store, TensorId,
-};
+use crate::program::{Burst, Expr, Local, Move, Pad, Pipe, Place, Relation, Source, TensorId};
 
 use columns::{Columns, ENDS};
 use rows::Rows;
@@ -271,8 +269,7 @@ impl Lowering {
         let from = self.input.at((plane.clone() * int(self.of.rows.padded) + row) * int(bytes));
         let burst = Burst { blocks: rows, bytes: int(bytes).into(), from_gap: 0.into(), to_gap: 0.into() };
         if bytes == self.of.pitch {
-            let granularity = Granularity::Blocks;
-            b.emit(Instruction::Load(Load { to, from, burst, granularity, pad: None, bypass: false }));
+            b.load_blocks(to, from, burst);
         } else {
             // What is behind a row in its last block moves along.
             let right = int(self.of.pitch - bytes).into();
@@ -309,14 +306,7 @@ impl Lowering {
             return b.store(self.output.at(batch.first.clone() * row), self.turned.at(0), Burst::of(bytes));
         }
         let copy = |b: &mut Builder, bytes: Expr| {
-            b.emit(Instruction::Store(Store {
-                to: self.output.at(batch.first.clone() * row),
-                from: self.turned.at(0),
-                burst: Burst::of(bytes),
-                granularity: Granularity::Blocks,
-                add: None,
-                bypass: false,
-            }));
+            b.store_blocks(self.output.at(batch.first.clone() * row), self.turned.at(0), Burst::of(bytes));
         };
         let Some([there, back]) = self.tail else { return copy(b, bytes) };
         let whole = b.div("whole", bytes.clone(), BLOCK_BYTES) * int(BLOCK_BYTES);

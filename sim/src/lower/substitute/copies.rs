@@ -33,9 +33,9 @@ impl Substitute<'_> {
         let many = many(b, misfit, (rows, bytes), FEW * int(size));
         b.when(many.clone(), Relation::Lt, FEW * int(size), |b| self.load_slowly(b, &load, &to_pitch));
         b.when(many, Relation::Ge, FEW * int(size), |b| {
-            let tensor = b.source().tensors.get(usize::from(from.tensor.0)).map_or(0, |tensor| tensor.bytes());
-            let inside = i64::try_from(tensor).unwrap_or(i64::MAX) / BLOCK * BLOCK;
-            if tensor % BLOCK_BYTES as u64 == 0 {
+            let tensor = b.bytes_of(from.tensor);
+            let inside = tensor / BLOCK * BLOCK;
+            if inside == tensor {
                 return self.rows_in(b, &load, shape, rows, shifted);
             }
             // Of what is behind the last whole block of the tensor nothing comes in blocks: that is the last row's, or that of as many as

@@ -6,7 +6,7 @@ use crate::product::Element;
 use crate::program::{Content, Expr, Instruction, Local, Numbers, Pipe, Place, Read, Reg, Write};
 
 /// What a run without data finds: a program's course does not depend on it.
-const ANYTHING: Numbers = Numbers::one(0);
+pub(in crate::lower) const ANYTHING: Numbers = Numbers::one(0);
 
 impl Substitute<'_> {
     /// Work of a pipe that the scalar unit does: after all that the pipe has, and before all that it gets.

@@ -4,7 +4,7 @@ use super::Substitute;
 use super::scalar_unit::transport;
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
-use crate::program::{BufferId, Burst, Expr, Granularity, Instruction, Load, Pipe, Place, Relation, Store, TensorId};
+use crate::program::{BufferId, Burst, Expr, Pipe, Place, Relation, TensorId};
 
 /// Bytes of the buffer.
 pub(super) const STAGING: usize = 1024;
@@ -28,8 +28,7 @@ impl Substitute<'_> {
     ) {
         let (staging, flag) = (self.staging(b), self.room.stand_in_flag());
         // What is behind the last whole block of the tensor comes one by one.
-        let whole = b.source().tensors.get(usize::from(tensor.0)).map_or(0, |tensor| tensor.bytes());
-        let whole = i64::try_from(whole).unwrap_or(i64::MAX) / int(BLOCK_BYTES) * int(BLOCK_BYTES);
+        let whole = b.bytes_of(tensor) / int(BLOCK_BYTES) * int(BLOCK_BYTES);
         b.repeat("chunk", (first.clone(), last.clone(), CHUNK), None, |b, chunk| {
             let end = b.min("end", last.clone(), chunk.clone() + int(CHUNK));
             let low = b.div("low", chunk.clone(), BLOCK_BYTES) * int(BLOCK_BYTES);
@@ -37,14 +36,7 @@ impl Substitute<'_> {
             let high = b.min("high", whole, high);
             b.when(low.clone(), Relation::Lt, high.clone(), |b| {
                 b.after(Pipe::S, Pipe::Mte2, flag);
-                b.emit(Instruction::Load(Load {
-                    to: staging.at(0),
-                    from: tensor.at(low.clone()),
-                    burst: Burst::of(high.clone() - low.clone()),
-                    granularity: Granularity::Blocks,
-                    pad: None,
-                    bypass: false,
-                }));
+                b.load_blocks(staging.at(0), tensor.at(low.clone()), Burst::of(high.clone() - low.clone()));
                 b.after(Pipe::Mte2, Pipe::S, flag);
             });
             let there = b.min("there", end.clone(), high.clone());
@@ -88,14 +80,7 @@ impl Substitute<'_> {
                         transport(b, to, from(k), size);
                     });
                     b.after(Pipe::S, Pipe::Mte3, flag);
-                    b.emit(Instruction::Store(Store {
-                        to: tensor.at(chunk.clone()),
-                        from: staging.at(0),
-                        burst: Burst::of(end - chunk),
-                        granularity: Granularity::Blocks,
-                        add: None,
-                        bypass: false,
-                    }));
+                    b.store_blocks(tensor.at(chunk.clone()), staging.at(0), Burst::of(end - chunk));
                     b.after(Pipe::Mte3, Pipe::S, flag);
                 });
                 one_by_one(b, down.clone(), last.clone());

@@ -12,6 +12,7 @@ mod part;
 mod pixels;
 mod place;
 mod rows;
+mod small;
 mod sources;
 
 use core::num::NonZeroUsize;

@@ -30,7 +30,7 @@ pub(super) fn folded<S: Isa, T: Element, const P: usize, const N: usize>(isa: S,
 }
 
 /// Scalars of a row of `grad_output` in front of the image.
-const fn before<const P: usize, const N: usize>() -> usize {
+pub(super) const fn before<const P: usize, const N: usize>() -> usize {
     N.saturating_sub(1).wrapping_mul(P)
 }
 
@@ -79,7 +79,7 @@ fn edges<S: Isa, T: Element, const P: usize, const N: usize, const R: usize>(isa
 
 /// Folds `N` elements of each row to one.
 #[inline(always)]
-fn fold<T: Element, const P: usize, const N: usize, const R: usize>(rows: [&[T]; R]) -> [T; P] {
+pub(super) fn fold<T: Element, const P: usize, const N: usize, const R: usize>(rows: [&[T]; R]) -> [T; P] {
     let mut total = [T::Acc::default(); P];
     for column in 0..N {
         let mut sums = total;

@@ -5,9 +5,9 @@ use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
-use super::even;
 use super::fold::Fold;
 use super::sources::{Sources, V};
+use super::{even, small};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -49,10 +49,20 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
         let lanes = V::<S::Quad, T>::LANES;
         let folds_columns = const { N == 0 && T::IS_HALF } && edges != [P; 2];
         let ahead = AHEAD_BYTES / size_of::<T>().max(1);
+        let is_packed = [pitch, to_pitch] == [width, len];
+        let is_small = const { N > 0 } && is_packed && rows.size > 1 && !is_asked && small::is_short::<T, P>(len);
+        let [cells, made] = [rows.padded.wrapping_mul(width), rows.size.wrapping_mul(len)];
         for (plane, [start, end]) in planes {
             let [above, _] = if start == 0 { [0; 2] } else { rows.sources(start) };
             let mut at = from.plane(plane).wrapping_add(above.wrapping_mul(pitch));
             let mut there = to.plane(plane).wrapping_add(start.wrapping_mul(to_pitch));
+            if const { N > 0 } && is_small && [start, end] == [0, rows.size] {
+                let (source, dest) =
+                    (source.get(at..at.wrapping_add(cells)), dest.get_mut(there..there.wrapping_add(made)));
+                let (Some(source), Some(dest)) = (source, dest) else { return };
+                small::plane::<S, T, P, N>(isa, source, dest, [width, len]);
+                continue;
+            }
             let mut row = start;
             while row < end {
                 // What folds into a row lies behind what folds into the one before.

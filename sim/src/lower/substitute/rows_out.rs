@@ -70,7 +70,8 @@ impl Shape {
             let image = if at_once == rows { whole } else { (whole + 1) | odd };
             Self { rows, at_once, bytes: row, blocks, pitch: blocks | odd, image, size, dense: true }
         };
-        let mut shapes = some.flat_map(|at_once| [shape(at_once, 1), shape(at_once, 0)]);
+        // Rows that meet in no bank are worth more than more of them.
+        let mut shapes = some.clone().map(|at_once| shape(at_once, 1)).chain(some.map(|at_once| shape(at_once, 0)));
         shapes.find(|of| of.at_once * of.pitch * TURNED <= rows_bytes(bytes) && of.image * TURNED <= bytes)
     }
 

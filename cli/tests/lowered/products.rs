@@ -1,5 +1,7 @@
 //! All four operators on products that lack what Atlas A2 has.
 
+mod padding;
+
 use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::lower::LowerError;
 use ubtile_sim::product::{Grade, Soc};
@@ -33,30 +35,6 @@ fn at(soc: &'static str, rng: &mut Rng) -> At {
     At::cores(if soc == "Ascend310B1" { 1 } else { rng.pick(&[1, 2, 8]) }).on(soc)
 }
 
-#[test]
-fn replication_pad() {
-    let mut rng = Rng::new(61);
-    for soc in SOCS {
-        for round in 0..20 {
-            let dtype = dtypes(soc)[round % dtypes(soc).len()];
-            // Rows of whole blocks, of halves of them, and of anything.
-            let w = [16, 8, 24, 1 + rng.below(40)][rng.below(4)];
-            let padding = [0; 4].map(|_| rng.pick(&[0, 8, 1, 2, 5]));
-            let spec = ReplicationPad {
-                dtype,
-                n: 1,
-                c: 1 + rng.below(3),
-                h: 1 + rng.below(9),
-                w,
-                padding,
-                ..ReplicationPad::default()
-            };
-            let kinds = kinds(&mut rng);
-            check(&Problem::ReplicationPad2dBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
-        }
-    }
-}
-
 /// Rows that no copy of blocks takes, more and longer ones than are shifted at a time: of each distance from a block.
 #[test]
 fn many_rows_between_blocks() {
@@ -77,55 +55,6 @@ fn many_rows_between_blocks() {
                     Im2col { dtype: *dtype, out_dtype: *dtype, n: 1, c: 1, h, w, kernel, padding, ..Im2col::default() };
                 let kinds = self::kinds(&mut rng);
                 check(&Problem::Im2colBackward(im2col.problem()), &at, kinds, rng.next_u64());
-            }
-        }
-    }
-}
-
-/// Planes that batches of rows hold several of, and that take several batches: of padded rows that are whole blocks and of others, with
-/// an output that ends with a block or does not.
-#[test]
-fn batches_of_padded_rows() {
-    let mut rng = Rng::new(66);
-    for soc in ["Ascend310P3", "Ascend910A", "Ascend910B1"] {
-        for dtype in dtypes(soc) {
-            for (c, h, w, padding) in [
-                (3, 126, 126, [1; 4]),
-                (5, 62, 62, [1; 4]),
-                (9, 7, 30, [1, 1, 2, 0]),
-                (31, 2, 13, [3, 0, 0, 1]),
-                (4, 50, 128, [1; 4]),
-                (7, 21, 57, [7, 0, 5, 8]),
-                (3, 40, 60, [2, 2, 9, 0]),
-                (16, 28, 28, [8; 4]),
-                (9, 5, 9, [17, 20, 2, 0]),
-                (6, 4, 2, [0, 35, 0, 1]),
-                (20, 15, 15, [1; 4]),
-                (9, 31, 31, [1; 4]),
-                (6, 48, 57, [1; 4]),
-                (3, 90, 113, [1; 4]),
-                (2, 129, 129, [2, 1, 1, 3]),
-            ] {
-                let pad = ReplicationPad { dtype: *dtype, n: 1, c, h, w, padding, ..ReplicationPad::default() };
-                let kinds = kinds(&mut rng);
-                let at = At::cores(rng.pick(&[1, 2, 8])).on(soc);
-                check(&Problem::ReplicationPad2dBackward(pad.problem()), &at, kinds, rng.next_u64());
-            }
-            for _ in 0..20 {
-                let mut pad = |most: usize| [rng.below(most) as i64, rng.below(most) as i64];
-                let ([left, right], [top, bottom]) = (pad(20), pad(9));
-                let per_block = 32 / dtype.size() as i64;
-                let whole = per_block * (1 + rng.below(6) as i64) - (left + right) % per_block;
-                let widths = [rng.below(70) as i64 + 2, whole];
-                let w = rng.pick(&widths) as usize;
-                let padding = [left, right, top, bottom];
-                let (c, h) = (1 + rng.below(12), 2 + rng.below(40));
-                let pad =
-                    ReplicationPad { dtype: *dtype, n: 1, c, h, w: w.max(2), padding, ..ReplicationPad::default() };
-                let kinds = kinds(&mut rng);
-                let local_bytes = rng.pick(&[None, None, Some(184 << 10), Some(150 << 10)]);
-                let at = At { local_bytes, ..At::cores(rng.pick(&[1, 2, 8])).on(soc) };
-                check(&Problem::ReplicationPad2dBackward(pad.problem()), &at, kinds, rng.next_u64());
             }
         }
     }

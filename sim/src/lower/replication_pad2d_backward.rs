@@ -24,7 +24,6 @@ use super::pieces::{Limits, choice};
 use super::ring::Ring;
 use super::room::Room;
 use super::shape::{BLOCK_BYTES, Compute, MOST_STRIDE, Run, blocks, fill, insert, largest};
-use super::substitute::OF_ROWS;
 use super::{LowerError, bits_of, shares, tensor};
 use crate::program::{BufferId, Burst, Expr, Local, Pipe, Relation, Source, TensorId};
 
@@ -35,8 +34,6 @@ use line::Line;
 
 /// Most rows of a piece: repeats of an instruction are fewer than 256.
 const MOST_ROWS: usize = 240;
-/// Bytes that are shifted at a time: from one number that is tried to the next one.
-const STEP: usize = 1 << 10;
 /// Most rows that are loaded at a time to be added up.
 const FOLD_ROWS: usize = 8;
 
@@ -75,18 +72,7 @@ pub(super) fn room(
     with: impl Fn(usize) -> Result<Room, LowerError>,
 ) -> Result<Room, LowerError> {
     let Ok(compute) = Compute::of(plan.problem().dtype) else { return Ok(most) };
-    let batched = |room| Batches::of(plan, room, compute).is_some();
-    if most.scratch.is_none() || batched(most) {
-        return Ok(most);
-    }
-    let [least, enough] = Batches::shifted(plan, compute);
-    for bytes in (least..=enough.min(OF_ROWS)).rev().step_by(STEP) {
-        let less = with(bytes)?;
-        if batched(less) {
-            return Ok(less);
-        }
-    }
-    Ok(most)
+    Batches::room(plan, most, compute, with)
 }
 
 /// The program.

@@ -29,6 +29,7 @@ use crate::program::{BufferId, For, If, Instruction, Node, REPEAT, Source, Tile,
 use super::builder::Builder;
 use super::room::Room;
 
+pub(super) use rows_in::{NARROW, SLOTS};
 pub(super) use scalar_unit::{ANYTHING, transport};
 use shift::Shifting;
 pub(super) use shift::{FEWEST, OF_ROWS, OF_WORDS, ROWS, TURNED, period, turn};

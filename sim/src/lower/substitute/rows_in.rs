@@ -14,7 +14,8 @@ use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
 use crate::program::{Burst, Expr, Global, Granularity, Instruction, IntOp, Load, Move, Pipe, Relation, Scalar};
 
-use fetch::{Fetch, NARROW};
+use fetch::Fetch;
+pub(in crate::lower) use fetch::{NARROW, SLOTS};
 
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Bytes of a row that is too long to be shifted at a time.

@@ -2,8 +2,8 @@
 //!
 //! The blocks of an end, transposed and transposed back from further on, bring each column to the lane of the image's column, whose
 //! lane alone is added. Short types are added in f32: the blocks of an end are cast, of a row that others were added to before that
-//! was rounded, and the image's column is rounded and put back. Where that takes too much room, ends come in turn and share
-//! what each needs while it is worked on.
+//! was rounded, and the image's column is rounded and put back. Where that takes too much room, a part of
+//! the rows comes after the other, in the same buffers.
 
 use super::Batches;
 use crate::lower::bits_of;
@@ -13,21 +13,16 @@ use crate::lower::substitute::{ROWS, TURNED, turn};
 use crate::product::Element;
 use crate::program::{BinaryOp, BufferId, Burst, Expr, Local, Mask, Move, Vector, VectorOp};
 
-/// Ends of a row.
-pub(super) const ENDS: usize = 2;
-
 /// Both ends.
 pub(super) struct Columns {
     ends: Vec<End>,
-    /// Their strips, and the bytes of each.
-    strips: Vec<(BufferId, usize)>,
 }
 
 /// The columns of an end of each row.
 struct End {
     place: Place,
-    /// Its f32 blocks as lanes.
-    strip: BufferId,
+    /// Its f32 blocks as lanes, and the bytes of that.
+    strip: (BufferId, usize),
     /// Columns where the image's is: the sum of those before it, and another one.
     shifted: Vec<BufferId>,
     /// The blocks in f32, both halves of one of all rows behind those of the one before, and the image's column's in the type that is
@@ -54,6 +49,8 @@ impl Place {
     fn all(of: &Batches) -> Vec<Self> {
         let (per_block, last) = (of.compute.per_block(), of.columns.size - 1);
         let ends = [(of.columns.sources(0), true), (of.columns.sources(last), false)];
+        let lead = of.lead / of.compute.size;
+        let ends = ends.map(|(sources, left)| (sources.map(|column| lead + column), left));
         let some = ends.into_iter().filter(|([first, end], _)| end - first > 1);
         some.map(|([first, end], left)| {
             let block = first / per_block;
@@ -78,47 +75,43 @@ impl Place {
     }
 
     fn strip_bytes(&self, of: &Batches) -> usize {
-        (of.each * self.count + 2) * TURNED
+        (of.part_each() * self.count + 2) * TURNED
     }
 }
 
 impl Columns {
     /// Bytes of local memory; `None` where columns cannot be added so.
     pub(super) fn bytes(of: &Batches) -> Option<usize> {
-        let block = of.most() * BLOCK_BYTES;
+        let block = of.part() * BLOCK_BYTES;
         if of.row_blocks() * (BLOCK_BYTES / of.compute.size / PER_BLOCK).pow(2) > MOST_STRIDE {
             return None;
         }
         let short = of.compute.is_short();
-        let sharing = |ends: &[Place]| {
-            let [strip, shifted] = shared(of, ends);
-            let wide = ends.iter().map(|place| 2 * place.blocks).sum::<usize>() + 1;
-            strip + (shifted + if short { wide } else { 0 }) * block
+        let bytes = |place: Place| {
+            let wide = if short { 2 * place.blocks + 1 } else { 0 };
+            place.strip_bytes(of) + (place.shifted() + wide) * block
         };
-        Some(Place::all(of).chunks(of.sharing()).map(sharing).sum())
+        Some(Place::all(of).into_iter().map(bytes).sum())
     }
 
     pub(super) fn new(b: &mut Builder, of: &Batches) -> Self {
-        let block = of.most() * BLOCK_BYTES;
-        let (mut ends, mut strips) = (Vec::new(), Vec::new());
-        for places in Place::all(of).chunks(of.sharing()) {
-            let [bytes, columns] = shared(of, places);
-            let strip = b.buffer("strip", bytes, 1, None);
-            strips.push((strip, bytes));
-            let columns: Vec<_> = (0..columns).map(|_| b.buffer("shifted", block, 1, None)).collect();
-            let narrow = of.compute.is_short().then(|| b.buffer("ends", block, 1, None));
-            for place in places {
-                let wide = narrow.map(|narrow| [b.buffer("ends_f32", 2 * place.blocks * block, 1, None), narrow]);
-                let shifted = columns.iter().copied().take(place.shifted()).collect();
-                ends.push(End { place: place.clone(), strip, shifted, wide });
-            }
-        }
-        Self { ends, strips }
+        let block = of.part() * BLOCK_BYTES;
+        let ends = Place::all(of).into_iter().map(|place| {
+            let bytes = place.strip_bytes(of);
+            let strip = (b.buffer("strip", bytes, 1, None), bytes);
+            let shifted = (0..place.shifted()).map(|_| b.buffer("shifted", block, 1, None)).collect();
+            let wide = of.compute.is_short().then(|| {
+                let wide = b.buffer("ends_f32", 2 * place.blocks * block, 1, None);
+                [wide, b.buffer("ends", block, 1, None)]
+            });
+            End { place, strip, shifted, wide }
+        });
+        Self { ends: ends.collect() }
     }
 
     /// Strips have as many lanes in front of them and behind as columns can be apart, which are taken along.
     pub(super) fn begin(&self, b: &mut Builder) {
-        for (strip, bytes) in &self.strips {
+        for End { strip: (strip, bytes), .. } in &self.ends {
             fill(b, strip.at(0), Element::U16, 0, int(bytes / 2));
         }
     }
@@ -132,7 +125,7 @@ impl Columns {
             for block in 0..place.blocks {
                 let from = rows.further(int((place.block + block) * BLOCK_BYTES));
                 let to = wide.at(int(wide_block(of, 2 * block) * BLOCK_BYTES));
-                let cast = Vector::new(op, [to, from]).repeats(int(of.most() / per_repeat));
+                let cast = Vector::new(op, [to, from]).repeats(int(of.part() / per_repeat));
                 b.vector(cast.strides(1, stride(row), stride(per_repeat * row)));
             }
         }
@@ -152,30 +145,22 @@ impl Columns {
 
     /// Adds the columns of all rows.
     pub(super) fn add(&self, b: &mut Builder, of: &Batches, rows: &Local) {
-        for ends in self.ends.chunks(ENDS / of.sharing()) {
-            for end in ends {
-                end.turn(b, of, rows);
+        for end in &self.ends {
+            end.turn(b, of, rows);
+        }
+        for step in 0..self.ends.iter().map(|end| end.place.others.len()).max().unwrap_or(0) {
+            for end in &self.ends {
+                end.shift(b, of, step);
             }
-            for step in 0..ends.iter().map(|end| end.place.others.len()).max().unwrap_or(0) {
-                for end in ends {
-                    end.shift(b, of, step);
-                }
-                let mut apart = false;
-                for end in ends {
-                    apart |= end.sum(b, of, rows, step, apart);
-                }
-            }
-            for end in ends {
-                end.put_back(b, of, rows);
+            let mut apart = false;
+            for end in &self.ends {
+                apart |= end.sum(b, of, rows, step, apart);
             }
         }
+        for end in &self.ends {
+            end.put_back(b, of, rows);
+        }
     }
-}
-
-/// What ends share: bytes of a strip, and columns.
-fn shared(of: &Batches, ends: &[Place]) -> [usize; 2] {
-    let most = |of_end: &dyn Fn(&Place) -> usize| ends.iter().map(of_end).max().unwrap_or(0);
-    [most(&|place| place.strip_bytes(of)), most(&Place::shifted)]
 }
 
 impl End {
@@ -192,8 +177,8 @@ impl End {
         let Place { first, count, .. } = self.place;
         for block in 0..count {
             let (from, row) = self.block(of, rows, first + block);
-            let to = self.strip.at(int((1 + block) * TURNED));
-            turn(b, (to, 1, count * ROWS), (from, of.each * row, row), int(of.each));
+            let to = self.strip.0.at(int((1 + block) * TURNED));
+            turn(b, (to, 1, count * ROWS), (from, of.part_each() * row, row), int(of.part_each()));
         }
     }
 
@@ -204,8 +189,8 @@ impl End {
         let Some(to) = self.shifted.get(step.min(self.shifted.len() - 1)) else { return };
         // A column is two lanes.
         let lane = ROWS + 2 * (column - first * PER_BLOCK) - 2 * (target % PER_BLOCK);
-        let from = self.strip.at(int(lane * BLOCK_BYTES));
-        turn(b, (to.at(0), of.each, 1), (from, 1, count * ROWS), int(of.each));
+        let from = self.strip.0.at(int(lane * BLOCK_BYTES));
+        turn(b, (to.at(0), of.part_each(), 1), (from, 1, count * ROWS), int(of.part_each()));
     }
 
     /// Adds what was brought; whether that changes rows, which may be done beside others.
@@ -216,7 +201,7 @@ impl End {
         }
         let (Some(sum), left) = (self.shifted.first(), self.place.is_left()) else { return false };
         if let (true, Some(other)) = (left && step > 0, self.shifted.get(1)) {
-            add(b, &sum.at(0), other.at(0), int(of.most() * PER_BLOCK));
+            add(b, &sum.at(0), other.at(0), int(of.part() * PER_BLOCK));
         }
         if left && step + 1 < others {
             return false;
@@ -244,7 +229,7 @@ impl End {
     fn put_back(&self, b: &mut Builder, of: &Batches, rows: &Local) {
         let (Some([wide, narrow]), element) = (self.wide, of.compute.element) else { return };
         let Place { block, target, .. } = self.place;
-        let lanes = int(of.most() * of.compute.per_block());
+        let lanes = int(of.part() * of.compute.per_block());
         let own = wide_block(of, target / of.compute.per_block() * 2);
         cast(b, (narrow.at(0), element), (wide.at(int(own * BLOCK_BYTES)), Element::F32), lanes);
         let at = (block * of.compute.per_block() + target) * of.compute.size;
@@ -258,5 +243,5 @@ impl End {
 
 /// Where an f32 block of the first row lies in [`End::wide`], in blocks.
 const fn wide_block(of: &Batches, block: usize) -> usize {
-    block / 2 * 2 * of.most() + block % 2
+    block / 2 * 2 * of.part() + block % 2
 }

@@ -35,7 +35,8 @@ impl Rows {
 
     pub(super) fn begin(&self, b: &mut Builder, of: &Batches) {
         // What is behind a row in its last block is added, too.
-        let slots = if of.columns.padded * of.compute.size == of.pitch { 0 } else { self.loaded.slots() };
+        let slots =
+            if of.lead == 0 && of.columns.padded * of.compute.size == of.pitch { 0 } else { self.loaded.slots() };
         for slot in 0..slots {
             fill(b, self.loaded.slot_at(slot, 0), Element::U16, 0, int(Self::most(of) * of.pitch / 2));
         }

@@ -20,6 +20,7 @@ pub(in crate::lower) use fetch::{NARROW, SLOTS};
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Bytes of a row that is too long to be shifted at a time.
 const LONG: usize = 1 << 20;
+
 /// What is known of rows when the program is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {

@@ -35,7 +35,8 @@ use crate::program::{Program, ProgramError, Role, Source, TensorId, lacks_transp
 use builder::Builder;
 use pieces::Most;
 use room::Room;
-use substitute::{OF_ROWS, OF_WORDS};
+use shape::BLOCK_BYTES;
+use substitute::{OF_PIXELS, OF_ROWS, OF_WORDS};
 
 /// The generation whose published kernels this model has: that of Atlas A2 and A3.
 const KERNELS_OF: u32 = 2201;
@@ -222,12 +223,17 @@ fn shifted(problem: &Problem, local_bytes: usize, soc: &Soc) -> usize {
     match problem {
         Problem::ReplicationPad2dBackward(_) | Problem::Im2colBackward(_) => OF_ROWS,
         // Channels and points are exchanged all the time, element by element where nothing else does so.
-        Problem::GridSampler2dBackward(_) => {
-            if local_bytes / 8 >= OF_WORDS && lacks_transpose(soc, Element::F32) {
+        Problem::GridSampler2dBackward(_) if lacks_transpose(soc, Element::F32) => {
+            if local_bytes / 8 >= OF_WORDS {
                 OF_WORDS
             } else {
                 0
             }
+        }
+        // Pieces begin with rows of pixels or of points.
+        Problem::GridSampler2dBackward(p) => {
+            let in_blocks = [p.wi, p.wo].iter().all(|w| (w * p.dtype.size()).is_multiple_of(BLOCK_BYTES));
+            if in_blocks || local_bytes / 16 < OF_PIXELS { 0 } else { OF_PIXELS }
         }
         // Its planes come and go as the blocks that they lie in.
         Problem::MaxUnpool2dBackward(_) => 0,

@@ -1,6 +1,7 @@
 //! All four operators on products that lack what Atlas A2 has.
 
-mod padding;
+mod grid_sampler_2d_backward;
+mod replication_pad2d_backward;
 
 use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::lower::LowerError;
@@ -189,79 +190,6 @@ fn unpooled_planes_that_begin_within_blocks() {
         let written = steps(&program, |action| u64::from(matches!(action, Action::Write(_))));
         // Offsets of every second word, and what tensors have behind their last whole block.
         assert!(written.iter().all(|written| *written < 96), "{dtype}: {written:?}");
-    }
-}
-
-#[test]
-fn grid_sampler() {
-    let mut rng = Rng::new(64);
-    for soc in SOCS {
-        for mode in GridSampler::modes() {
-            let dtype = rng.pick(dtypes(soc));
-            let [hi, wi, ho, wo] = [1 + rng.below(7), 1 + rng.below(9), 1 + rng.below(5), 1 + rng.below(9)];
-            let (n, c) = (1 + rng.below(2), rng.pick(&[1, 5, 17]));
-            let output_mask = rng.pick(&[[true, true], [true, false], [false, true]]);
-            let problem = Problem::GridSampler2dBackward(
-                GridSampler { dtype, n, c, hi, wi, ho, wo, output_mask, ..mode }.problem(),
-            );
-            let kinds = kinds(&mut rng);
-            check(&problem, &at(soc, &mut rng), kinds, rng.next_u64());
-        }
-    }
-}
-
-/// Channels and points are exchanged as often as there are sixteens of them, and rows of odd planes are shifted.
-#[test]
-fn grid_sampler_of_many_channels() {
-    let mut rng = Rng::new(68);
-    for soc in SOCS {
-        for dtype in dtypes(soc) {
-            for (c, [hi, wi], [ho, wo]) in [(64, [9, 17], [7, 11]), (33, [31, 15], [5, 13]), (70, [4, 8], [3, 16])] {
-                let problem = Problem::GridSampler2dBackward(
-                    GridSampler { dtype: *dtype, n: 1, c, hi, wi, ho, wo, ..GridSampler::default() }.problem(),
-                );
-                let kinds = kinds(&mut rng);
-                check(&problem, &At::cores(1).on(soc), kinds, rng.next_u64());
-            }
-        }
-    }
-}
-
-/// Each core has channels or rows of an image, and points of any images.
-#[test]
-fn grid_sampler_of_points_apart() {
-    let mut rng = Rng::new(69);
-    for (dtype, c, [hi, wi], [ho, wo]) in [
-        (Dtype::F32, 24, [9, 7], [5, 7]),
-        (Dtype::F16, 32, [9, 7], [5, 7]),
-        (Dtype::F32, 5, [16, 8], [7, 9]),
-        (Dtype::F32, 2, [8, 8], [13, 5]),
-        (Dtype::F32, 2, [32, 8], [13, 5]),
-    ] {
-        let problem = Problem::GridSampler2dBackward(
-            GridSampler { dtype, n: 3, c, hi, wi, ho, wo, ..GridSampler::default() }.problem(),
-        );
-        let at = At::cores(16).on("Ascend910A");
-        let (plan, _) = lower(&problem, &at).unwrap();
-        assert!(plan.phases().any(|phase| phase.name == "points"), "{plan:?}");
-        let kinds = kinds(&mut rng);
-        check(&problem, &at, kinds, rng.next_u64());
-    }
-}
-
-#[test]
-fn grid_sampler_of_images_that_the_memory_does_not_hold() {
-    // In parts, of which only those are visited that the points mix: whoever has no instruction that finds them looks point by point.
-    let mut rng = Rng::new(65);
-    for soc in ["Ascend310P3", "Ascend910A"] {
-        for (i, mode) in GridSampler::modes().enumerate().step_by(6) {
-            let ([hi, wi], dtype) = ([[111, 130], [2100, 5]][i / 2 % 2], dtypes(soc)[i / 4 % 2]);
-            let problem = Problem::GridSampler2dBackward(
-                GridSampler { dtype, n: 1, c: 2, hi, wi, ho: 5, wo: 13, ..mode }.problem(),
-            );
-            let kinds = kinds(&mut rng);
-            check(&problem, &At::cores(1).bytes(44 * 1024).on(soc), kinds, rng.next_u64());
-        }
     }
 }
 

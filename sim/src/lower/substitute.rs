@@ -32,7 +32,7 @@ use super::room::Room;
 pub(super) use rows_in::{NARROW, SLOTS};
 pub(super) use scalar_unit::{ANYTHING, transport};
 use shift::Shifting;
-pub(super) use shift::{FEWEST, OF_ROWS, OF_WORDS, ROWS, TURNED, period, turn};
+pub(super) use shift::{FEWEST, OF_PIXELS, OF_ROWS, OF_WORDS, ROWS, TURNED, period, turn};
 
 /// Local memory that this takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

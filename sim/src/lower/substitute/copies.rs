@@ -3,7 +3,7 @@
 use super::Substitute;
 use super::rows_in::Shape as ShapeIn;
 use super::rows_out::Shape as ShapeOut;
-use super::shift::block_behind;
+use super::shift::{ROWS, block_behind};
 use crate::lower::builder::{Builder, int};
 use crate::lower::shape::BLOCK_BYTES;
 use crate::program::{
@@ -15,11 +15,24 @@ use crate::program::{
 const BLOCK: i64 = BLOCK_BYTES as i64;
 /// Elements from which on vector instructions load them, and bytes from which on they store them.
 const FEW: i64 = 4;
+/// Bytes of a row from which on it is as good as a row of its own.
+const LONG: i64 = 2 * BLOCK;
 const WORTHWHILE: i64 = 192;
 
 impl Substitute<'_> {
     /// Rows that begin and end at blocks are loaded as such, and others shifted: many by vector instructions, few by the scalar unit.
     pub(super) fn load(&mut self, b: &mut Builder, load: Load) {
+        let shifts = self.room.scratch.is_some_and(|scratch| scratch.shifted.is_some());
+        match in_rows(&load).filter(|_| shifts) {
+            Some([rows, rest]) => {
+                self.load_rows(b, rows);
+                b.when(rest.burst.bytes.clone(), Relation::Gt, 0, |b| self.load_rows(b, rest));
+            }
+            None => self.load_rows(b, load),
+        }
+    }
+
+    fn load_rows(&mut self, b: &mut Builder, load: Load) {
         let size = element_size(b, load.from.tensor);
         let Load { burst: Burst { blocks: rows, bytes, from_gap, to_gap }, from, pad, .. } = &load;
         let (left, right) = padding(pad.as_ref());
@@ -215,6 +228,22 @@ impl Substitute<'_> {
             }
         }
     }
+}
+
+/// A long row as sixteen of whole blocks, which are as far from a block as each other, and what is behind them: of a single row
+/// fifteen sixteenths of each transposition would be nothing.
+fn in_rows(load: &Load) -> Option<[Load; 2]> {
+    let Burst { blocks, bytes, .. } = &load.burst;
+    let bytes = bytes.as_constant().filter(|_| blocks.as_constant() == Some(1) && load.pad.is_none())?;
+    let each = bytes / int(ROWS) / BLOCK * BLOCK;
+    let of = |from: i64, blocks: usize, bytes: i64| Load {
+        to: load.to.further(from),
+        from: load.from.tensor.at(load.from.offset.clone() + from),
+        burst: Burst { blocks: int(blocks).into(), bytes: bytes.into(), from_gap: 0.into(), to_gap: 0.into() },
+        ..load.clone()
+    };
+    let behind = int(ROWS) * each;
+    (each >= LONG).then(|| [of(0, ROWS, each), of(behind, 1, bytes - behind)])
 }
 
 /// Bytes in front of each row and behind.

@@ -18,6 +18,8 @@ pub(in crate::lower) const TURNED: usize = ROWS * BLOCK_BYTES;
 pub(in crate::lower) const OF_ROWS: usize = 33 << 10;
 /// The same where elements of 32 bits are transposed: those of sixteen transpositions twice.
 pub(in crate::lower) const OF_WORDS: usize = 2 * ROWS * TURNED;
+/// The same of pixels and points, which take the room of what they are gathered from.
+pub(in crate::lower) const OF_PIXELS: usize = 8 << 10;
 /// Fewest bytes that are worth it.
 pub(in crate::lower) const FEWEST: usize = 4 << 10;
 

@@ -99,7 +99,7 @@ fn row<S: Isa, T: Element, const P: usize, const N: usize, const C: usize, const
     if let (Some(dest), Some(made)) = (dest.first_chunk_mut::<C>(), columns(isa, inner.map(<[T]>::first_chunk))) {
         *dest = made;
     }
-    if let (Some(dest), Some(made)) = (dest.last_chunk_mut::<C>(), columns(isa, inner.map(<[T]>::last_chunk))) {
+    if let (Some(dest), Some(made)) = (back_mut::<_, C>(dest), columns(isa, inner.map(<[T]>::last_chunk))) {
         *dest = made;
     }
 }
@@ -157,7 +157,7 @@ fn ends<S: Isa, T: Element, const P: usize, const N: usize, const R: usize>(isa:
     if let Some(dest) = dest.first_chunk_mut() {
         *dest = made;
     }
-    if let Some(dest) = dest.last_chunk_mut() {
+    if let Some(dest) = back_mut(dest) {
         *dest = made;
     }
 }
@@ -169,7 +169,13 @@ fn ends_apart<T: Element, const P: usize, const N: usize, const R: usize>(rows: 
     if let Some(dest) = dest.first_chunk_mut() {
         *dest = fold::<T, P, N, R>(rows.map(|row| row.get(..count).unwrap_or(&[])));
     }
-    if let Some(dest) = dest.last_chunk_mut() {
+    if let Some(dest) = back_mut(dest) {
         *dest = fold::<T, P, N, R>(rows.map(|row| row.get(row.len().wrapping_sub(count)..).unwrap_or(&[])));
     }
+}
+
+/// The last scalars of a row: `last_chunk_mut` checks what the compiler does not see here.
+#[inline(always)]
+fn back_mut<T, const C: usize>(row: &mut [T]) -> Option<&mut [T; C]> {
+    row.get_mut(row.len().wrapping_sub(C)..)?.first_chunk_mut()
 }

@@ -68,12 +68,17 @@ fn rows<S: Isa, T: Element, const P: usize, const N: usize, const C: usize>(
             let Some((here, below)) = source.split_at_checked(width) else { return };
             (*row, source) = (here, below);
         }
-        row::<S, T, P, N, C, N>(isa, rows, from.clone(), dest, to.clone());
+        if row::<S, T, P, N, C, N>(isa, rows, from.clone(), dest, to.clone()).is_none() {
+            return;
+        }
     }
     while let (Some((here, below)), Some((made, left))) =
         (source.split_at_checked(width), dest.split_at_mut_checked(len))
     {
-        row::<S, T, P, N, C, 1>(isa, [here], from.clone(), made, to.clone());
+        // Never so; that it would end the loop spares the compiler checks behind it.
+        if row::<S, T, P, N, C, 1>(isa, [here], from.clone(), made, to.clone()).is_none() {
+            return;
+        }
         (source, dest) = (below, left);
     }
 }
@@ -86,22 +91,19 @@ fn row<S: Isa, T: Element, const P: usize, const N: usize, const C: usize, const
     from: Range<usize>,
     dest: &mut [T],
     to: Range<usize>,
-) {
+) -> Option<()> {
     if const { V::<S::Quad, T>::LANES == SHORT } {
-        ends::<_, T, P, N, R>(isa.quad(), rows, dest);
+        ends::<_, T, P, N, R>(isa.quad(), rows, dest)?;
     } else if const { V::<S, T>::LANES == SHORT } {
-        ends::<_, T, P, N, R>(isa, rows, dest);
+        ends::<_, T, P, N, R>(isa, rows, dest)?;
     } else {
-        ends_apart::<T, P, N, R>(rows, dest);
+        ends_apart::<T, P, N, R>(rows, dest)?;
     }
     let inner = rows.map(|row| row.get(from.clone()).unwrap_or(&[]));
-    let Some(dest) = dest.get_mut(to) else { return };
-    if let (Some(dest), Some(made)) = (dest.first_chunk_mut::<C>(), columns(isa, inner.map(<[T]>::first_chunk))) {
-        *dest = made;
-    }
-    if let (Some(dest), Some(made)) = (back_mut::<_, C>(dest), columns(isa, inner.map(<[T]>::last_chunk))) {
-        *dest = made;
-    }
+    let dest = dest.get_mut(to)?;
+    *dest.first_chunk_mut::<C>()? = columns(isa, inner.map(<[T]>::first_chunk))?;
+    *back_mut::<_, C>(dest)? = columns(isa, inner.map(<[T]>::last_chunk))?;
+    Some(())
 }
 
 /// Columns of one row as they are, or their sums over several.
@@ -136,7 +138,11 @@ fn sum<S: Isa, T: Element, const R: usize>(isa: S, rows: [&[T]; R]) -> V<S, T> {
 
 /// The first element of a row and the last, and anything beside them.
 #[inline(always)]
-fn ends<S: Isa, T: Element, const P: usize, const N: usize, const R: usize>(isa: S, rows: [&[T]; R], dest: &mut [T]) {
+fn ends<S: Isa, T: Element, const P: usize, const N: usize, const R: usize>(
+    isa: S,
+    rows: [&[T]; R],
+    dest: &mut [T],
+) -> Option<()> {
     let (mut first, mut last) = ([T::Acc::default(); SHORT], [T::Acc::default(); SHORT]);
     sum(isa, rows).store(&mut first);
     sum(isa, rows.map(|row| row.last_chunk::<SHORT>().map_or(&[][..], |row| row))).store(&mut last);
@@ -154,28 +160,26 @@ fn ends<S: Isa, T: Element, const P: usize, const N: usize, const R: usize>(isa:
     }
     let mut made = [T::zeroed(); SHORT];
     T::store(isa, total, &mut made);
-    if let Some(dest) = dest.first_chunk_mut() {
-        *dest = made;
-    }
-    if let Some(dest) = back_mut(dest) {
-        *dest = made;
-    }
+    *dest.first_chunk_mut()? = made;
+    *back_mut(dest)? = made;
+    Some(())
 }
 
 /// The same, where no vector has four lanes.
 #[inline(always)]
-fn ends_apart<T: Element, const P: usize, const N: usize, const R: usize>(rows: [&[T]; R], dest: &mut [T]) {
+fn ends_apart<T: Element, const P: usize, const N: usize, const R: usize>(
+    rows: [&[T]; R],
+    dest: &mut [T],
+) -> Option<()> {
     let count = N.wrapping_mul(P);
-    if let Some(dest) = dest.first_chunk_mut() {
-        *dest = fold::<T, P, N, R>(rows.map(|row| row.get(..count).unwrap_or(&[])));
-    }
-    if let Some(dest) = back_mut(dest) {
-        *dest = fold::<T, P, N, R>(rows.map(|row| row.get(row.len().wrapping_sub(count)..).unwrap_or(&[])));
-    }
+    *dest.first_chunk_mut()? = fold::<T, P, N, R>(rows.map(|row| row.get(..count).unwrap_or(&[])));
+    *back_mut(dest)? = fold::<T, P, N, R>(rows.map(|row| row.get(row.len().wrapping_sub(count)..).unwrap_or(&[])));
+    Some(())
 }
 
 /// The last scalars of a row: `last_chunk_mut` checks what the compiler does not see here.
 #[inline(always)]
 fn back_mut<T, const C: usize>(row: &mut [T]) -> Option<&mut [T; C]> {
-    row.get_mut(row.len().wrapping_sub(C)..)?.first_chunk_mut()
+    let front = row.len().checked_sub(C)?;
+    row.split_at_mut_checked(front)?.1.first_chunk_mut()
 }

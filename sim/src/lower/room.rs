@@ -49,7 +49,12 @@ impl Room {
 
     /// Whether elements of a pixel are put side by side instead of gathered.
     pub(super) fn puts_beside(self) -> bool {
-        !self.gathers && self.scratch.is_some_and(|scratch| scratch.shifted.is_some())
+        !self.gathers && self.shifted().is_some()
+    }
+
+    /// Bytes that vector instructions shift at a time where copies cannot, if any.
+    pub(super) fn shifted(self) -> Option<usize> {
+        self.scratch?.shifted
     }
 
     /// Bytes of local memory for a program that nothing has to stand in for.
@@ -59,8 +64,7 @@ impl Room {
 
     /// Flags that a lowering may use from one pipe to another: the last one is for what stands in for a pipe's work.
     pub(super) fn flags(self, from: Pipe, to: Pipe) -> u8 {
-        let shifts = self.scratch.is_some_and(|scratch| scratch.shifted.is_some());
-        let stands_in = shifts || from == Pipe::S || to == Pipe::S;
+        let stands_in = self.shifted().is_some() || from == Pipe::S || to == Pipe::S;
         if stands_in { self.stand_in_flag() } else { self.flags }
     }
 

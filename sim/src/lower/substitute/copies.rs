@@ -22,8 +22,7 @@ const WORTHWHILE: i64 = 192;
 impl Substitute<'_> {
     /// Rows that begin and end at blocks are loaded as such, and others shifted: many by vector instructions, few by the scalar unit.
     pub(super) fn load(&mut self, b: &mut Builder, load: Load) {
-        let shifts = self.room.scratch.is_some_and(|scratch| scratch.shifted.is_some());
-        match in_rows(&load).filter(|_| shifts) {
+        match in_rows(&load).filter(|_| self.room.shifted().is_some()) {
             Some([rows, rest]) => {
                 self.load_rows(b, rows);
                 b.when(rest.burst.bytes.clone(), Relation::Gt, 0, |b| self.load_rows(b, rest));
@@ -37,8 +36,7 @@ impl Substitute<'_> {
         let Load { burst: Burst { blocks: rows, bytes, from_gap, to_gap }, from, pad, .. } = &load;
         let (left, right) = padding(pad.as_ref());
         let to_pitch = block_behind(b, &(left.clone() + bytes.clone() + right)) + to_gap.clone();
-        let shifted = self.room.scratch.and_then(|scratch| scratch.shifted);
-        let shape = shifted.and_then(|bytes| Some((ShapeIn::of(&load, &to_pitch, size, bytes)?, bytes)));
+        let shape = self.room.shifted().and_then(|bytes| Some((ShapeIn::of(&load, &to_pitch, size, bytes)?, bytes)));
         let Some((shape, shifted)) = shape else { return self.load_slowly(b, &load, &to_pitch) };
 
         let pitch = bytes.clone() + from_gap.clone();
@@ -133,8 +131,8 @@ impl Substitute<'_> {
         let Store { burst: Burst { blocks: rows, bytes, from_gap, to_gap }, to, from, .. } = &store;
         let size = element_size(b, to.tensor);
         let from_pitch = block_behind(b, bytes) + from_gap.clone();
-        let shifted = self.room.scratch.and_then(|scratch| scratch.shifted);
-        let shape = shifted.and_then(|bytes| Some((ShapeOut::of(&store, &from_pitch, size, bytes)?, bytes)));
+        let shape =
+            self.room.shifted().and_then(|bytes| Some((ShapeOut::of(&store, &from_pitch, size, bytes)?, bytes)));
         let Some((shape, shifted)) = shape else { return self.store_slowly(b, &store, &from_pitch) };
 
         let pitch = bytes.clone() + to_gap.clone();

@@ -18,7 +18,7 @@ const WORDS: usize = ROWS * BLOCK_BYTES / 4;
 impl Substitute<'_> {
     /// The buffers for both sides, and for what is between, where there is room for them.
     fn aside(&mut self, b: &mut Builder) -> Option<[BufferId; 2]> {
-        let bytes = self.room.scratch.and_then(|scratch| scratch.shifted).filter(|bytes| *bytes >= OF_WORDS)?;
+        let bytes = self.room.shifted().filter(|bytes| *bytes >= OF_WORDS)?;
         let shifting = self.shifting(b, bytes);
         Some([shifting.rows, shifting.turned])
     }

@@ -134,8 +134,7 @@ impl Batches {
     /// Of a plan whose planes are small, or whose rows a product would have to shift: the first kind of which a batch fits, and whole
     /// rows may be in it.
     pub(in crate::lower::replication_pad2d_backward) fn of(plan: &Plan, room: Room, compute: Compute) -> Option<Self> {
-        let shifted = room.scratch.and_then(|scratch| scratch.shifted);
-        let kinds = kinds(plan, compute, shifted.is_some_and(|bytes| bytes >= OF_ROWS));
+        let kinds = kinds(plan, compute, room.shifted().is_some_and(|bytes| bytes >= OF_ROWS));
         kinds.into_iter().find_map(|kind| Self::of_kind(kind, plan, room, compute))
     }
 

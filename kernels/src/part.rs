@@ -80,6 +80,17 @@ pub(crate) struct PlaneRuns {
     left: usize,
 }
 
+impl PlaneRuns {
+    /// Goes on behind all whole planes that come next: these.
+    #[inline(always)]
+    pub(crate) fn whole(&mut self) -> Range<usize> {
+        let count = if self.at == 0 { self.left / self.each } else { 0 };
+        let whole = self.plane..self.plane.wrapping_add(count);
+        (self.plane, self.left) = (whole.end, self.left.wrapping_sub(count.wrapping_mul(self.each.get())));
+        whole
+    }
+}
+
 impl Iterator for PlaneRuns {
     /// The plane, the first of its rows or elements and one past the last.
     type Item = (usize, [usize; 2]);

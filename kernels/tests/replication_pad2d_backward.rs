@@ -124,8 +124,8 @@ fn widths_around_the_vectors() {
 fn the_same_padding_on_all_sides() {
     let rng = &mut Rng::new(8);
     for dtype in DTYPES {
-        // Between the ends of short rows are 4 to 8, 16 or 32 scalars.
-        let short = [6, 10, 11, 18, 19, 34, 35];
+        // Between the ends of short rows are 2 or 3, 4 to 8, 16, 32 or 64 scalars.
+        let short = [4, 5, 6, 10, 11, 18, 19, 34, 35, 66, 67];
         for w in sizes_around(4, 8).into_iter().chain(sizes_around(16, 32)).chain(short).chain([63, 64, 65, 130]) {
             if w == 0 {
                 continue;

@@ -5,9 +5,10 @@ use core::ops::Range;
 
 use ubtile_tiling::replication_pad2d_backward::Axis;
 
+use super::even;
 use super::fold::Fold;
+use super::small::{self, Planes};
 use super::sources::{Sources, V};
-use super::{even, small};
 use crate::bits;
 use crate::element::Element;
 use crate::level::Kernel;
@@ -36,7 +37,7 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
         if const { V::<S, T>::LANES == 1 } {
             return;
         }
-        let Fold { planes, rows, columns, source, from, dest, to, .. } = self.0;
+        let Fold { mut planes, rows, columns, source, from, dest, to, .. } = self.0;
         let [len, width] = [columns.size, columns.padded].map(|elements| elements.wrapping_mul(P));
         let edges = outermost(columns).map(|elements| elements.wrapping_mul(P));
         let [top, bottom] = outermost(rows);
@@ -51,18 +52,15 @@ impl<T: Element, const P: usize, const N: usize> Kernel for Rows<'_, T, P, N> {
         let ahead = AHEAD_BYTES / size_of::<T>().max(1);
         let is_packed = [pitch, to_pitch] == [width, len];
         let is_small = const { N > 0 } && is_packed && rows.size > 1 && !is_asked && small::is_short::<T, P>(len);
-        let [cells, made] = [rows.padded.wrapping_mul(width), rows.size.wrapping_mul(len)];
-        for (plane, [start, end]) in planes {
+        loop {
+            if const { N > 0 } && is_small {
+                let (planes, rows) = (planes.whole(), [rows.padded, rows.size]);
+                isa.call(Planes::<T, P, N> { planes, rows, width, len, source, from, dest: &mut *dest, to });
+            }
+            let Some((plane, [start, end])) = planes.next() else { return };
             let [above, _] = if start == 0 { [0; 2] } else { rows.sources(start) };
             let mut at = from.plane(plane).wrapping_add(above.wrapping_mul(pitch));
             let mut there = to.plane(plane).wrapping_add(start.wrapping_mul(to_pitch));
-            if const { N > 0 } && is_small && [start, end] == [0, rows.size] {
-                let (source, dest) =
-                    (source.get(at..at.wrapping_add(cells)), dest.get_mut(there..there.wrapping_add(made)));
-                let (Some(source), Some(dest)) = (source, dest) else { return };
-                small::plane::<S, T, P, N>(isa, source, dest, [width, len]);
-                continue;
-            }
             let mut row = start;
             while row < end {
                 // What folds into a row lies behind what folds into the one before.

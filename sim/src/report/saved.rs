@@ -11,6 +11,7 @@ use crate::product::Soc;
 use crate::program::Program;
 
 use super::folder::{Folder, NotWritten};
+use super::trace::picoseconds;
 use super::{
     Described, Executed, Gathered, Lanes, Perfetto, Profiler, Recorder, TABLES, Trace, Window, Work, pipes_picture,
     shown_cores, simulation,
@@ -107,6 +108,10 @@ pub struct Traced {
     pub format: TraceFormat,
     /// Its length.
     pub bytes: u64,
+    /// Instructions that it shows.
+    pub events: u64,
+    /// From when to when the cores that it shows do something, in nanoseconds as those of [`Window`].
+    pub busy: [u64; 2],
 }
 
 impl Traced {
@@ -180,7 +185,7 @@ impl Saved<'_> {
         let TraceOptions { cores, window, format } = self.trace;
         let (lanes, window) = (Lanes::of(soc), *window);
         let shown = cores.clone().unwrap_or_else(|| run.classes());
-        let events: u64 = shown.iter().filter_map(|core| inside.events.get(*core as usize)).sum();
+        let (events, busy) = inside.of(&shown);
         let usual = if events > MOST_JSON_EVENTS { TraceFormat::Perfetto } else { TraceFormat::Json };
         let format = format.unwrap_or(usual);
         let name = match format {
@@ -214,14 +219,14 @@ impl Saved<'_> {
         })?;
         match halted {
             Some(halt) => Err(halt.into()),
-            None => Ok(Traced { format, bytes }),
+            None => Ok(Traced { format, bytes, events, busy }),
         }
     }
 }
 
-/// How many instructions of each core a trace would show.
+/// How many instructions of each core a trace would show, and from when to when the core does something.
 struct Inside {
-    events: Vec<u64>,
+    cores: Vec<(u64, [u64; 2])>,
     mhz: u32,
     window: Window,
 }
@@ -230,14 +235,23 @@ impl Inside {
     fn new(cores: u32, soc: &Soc, window: Window) -> Self {
         // Without a clock there is no run either.
         let mhz = soc.clock.core_mhz.get().map_or(1, |mhz| mhz.get());
-        Self { events: vec![0; cores as usize], mhz, window }
+        Self { cores: vec![(0, [u64::MAX, 0]); cores as usize], mhz, window }
     }
 
     fn add(&mut self, event: &crate::clock::Event<'_>) {
-        if self.window.shows(event.start, event.end, self.mhz)
-            && let Some(events) = self.events.get_mut(event.core as usize)
-        {
-            *events += 1;
+        if let Some((events, [first, last])) = self.cores.get_mut(event.core as usize) {
+            *events += u64::from(self.window.shows(event.start, event.end, self.mhz));
+            *first = event.start.min(*first);
+            *last = event.end.max(*last);
         }
+    }
+
+    /// Of some cores together, with times in nanoseconds.
+    fn of(&self, shown: &[u32]) -> (u64, [u64; 2]) {
+        let cores = || shown.iter().filter_map(|core| self.cores.get(*core as usize));
+        let first = cores().map(|(_, [first, _])| *first).min().unwrap_or(u64::MAX);
+        let last = cores().map(|(_, [_, last])| *last).max().unwrap_or(0);
+        let events = cores().map(|(events, _)| events).sum();
+        (events, [first.min(last), last].map(|ticks| picoseconds(ticks, self.mhz) / 1000))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use ubtile_sim::clock::{ClockError, Options};
 use ubtile_sim::product::Soc;
 use ubtile_sim::program::Program;
-use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced, runs, series_picture};
+use ubtile_sim::report::{Folder, SaveError, Saved, Simulated, TraceFormat, Traced, Window, runs, series_picture};
 
 use crate::args::SaveArgs;
 use crate::error::Error;
@@ -48,14 +48,17 @@ impl Run<'_> {
         let command = &invocation::command();
         let saved = Saved { program, text, name, soc, rated_mhz, options, trace: &trace, plan, command };
         let written = saved.write(folder, prefix, &output::envelope(report));
-        let Traced { format, bytes } = written.map_err(|error| match error {
+        let Traced { format, bytes, events, busy } = written.map_err(|error| match error {
             SaveError::Clock(error) => failed(&error),
             SaveError::NotWritten(error) => error.into(),
         })?;
-        let ends = report.timing.as_ref().map_or(0.0, |timing| timing.task_us);
-        if trace.window.from as f64 > 1000.0 * ends {
+        if events == 0 && trace.window != Window::ALL {
+            let [first, last] = busy.map(|ns| ns as f64 / 1000.0);
             // Nothing is left to do when stderr is closed.
-            let _ = writeln!(stderr(), "warning: --trace-window: the trace is empty, as the run ends at {ends:.2} us");
+            let _ = writeln!(
+                stderr(),
+                "warning: --trace-window: the trace is empty, as the cores that it shows run from {first:.2} to {last:.2} us"
+            );
         }
         if format == TraceFormat::Json && bytes > Traced::MOST_JSON_BYTES {
             let _ = writeln!(

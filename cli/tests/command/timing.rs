@@ -80,7 +80,7 @@ fn numbers_can_be_set_and_varied() {
     for (args, part) in [
         ("--set speed=2", "speed: no constant of the program, and none of cores, start, clock,"),
         ("--set start=hot", "--set start=hot: warm or cold"),
-        ("--set clock=fast", "clock.core_mhz"),
+        ("--set clock=fast", "error: --set: clock.core_mhz: expected a whole number"),
         ("--vary TILES=4..1", "expected a..b"),
         ("--in x.npz", "--out"),
         ("--vary TILES=1..2 --set TILES=3", "--vary TILES: it has a value, by --set TILES=3"),

@@ -28,7 +28,8 @@ pub(super) struct Name {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) file: Arc<str>,
-    pub(super) line: usize,
+    /// In a file, from 1.
+    pub(super) line: Option<usize>,
     /// The key, as `ub.bytes`.
     pub(super) key: String,
 }
@@ -36,7 +37,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn error(&self, problem: impl Into<String>) -> ProductError {
         let Self { file, line, key } = self.clone();
-        ProductError { file, line: Some(line), key: Some(key), problem: problem.into() }
+        ProductError { file, line, key: Some(key), problem: problem.into() }
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Node {
 impl Document {
     /// States a key anew, as `ub.bytes` and a TOML value; what is none is a text, and `unknown` makes it unknown.
     pub(super) fn state(&mut self, key: &str, value: &str, source: &Arc<str>) -> Result<(), ProductError> {
-        let place = Place { file: source.clone(), line: 1, key: key.into() };
+        let place = Place { file: source.clone(), line: None, key: key.into() };
         let Some((table, name)) = key.split_once('.') else {
             return Err(place.error("expected a table and a key, such as clock.core_mhz"));
         };
@@ -132,7 +133,7 @@ impl Parser {
     fn place(&self, table: &str, key: &Key<'_>) -> Place {
         let name = key.get_ref();
         let key_name = if table.is_empty() { name.to_string() } else { format!("{table}.{name}") };
-        Place { file: self.file.clone(), line: self.line(key.span().start), key: key_name }
+        Place { file: self.file.clone(), line: Some(self.line(key.span().start)), key: key_name }
     }
 
     /// The grade and source that a table states, otherwise those around it.

@@ -78,7 +78,8 @@ fn run_operator(operator: Operator, args: &FuzzArgs, format: Format) -> Result<(
             let tree = generator.next()?;
             let Some(case) = tree.case() else { continue };
             if (cases + skipped) % 256 == 0 {
-                progress.say(format!("fuzzing {operator}: {cases} cases, {skipped} skipped"));
+                let tried = output::count(cases, "case");
+                progress.say(format!("fuzzing {operator}: {tried}, {skipped} skipped"));
             }
             match quietly(|| subject.attempt(&case)) {
                 Verdict::Fine => cases += 1,
@@ -149,7 +150,8 @@ impl Report for Fuzz {
     fn text(&self) -> String {
         let Self { operator, kernel, seed, cases, skipped, seconds, failure, repro } = self;
         let whose = kernel.as_deref().unwrap_or("this tool's kernels");
+        let cases = output::count(*cases, "case");
         let verdict = verdict(failure.as_ref(), repro.as_deref());
-        format!("{operator}, {whose}, seed {seed}: {cases} cases and {skipped} skipped in {seconds:.1} s, {verdict}\n")
+        format!("{operator}, {whose}, seed {seed}: {cases} and {skipped} skipped in {seconds:.1} s, {verdict}\n")
     }
 }

@@ -61,6 +61,8 @@ fn nothing_is_wrong_with_this_tools_kernels() {
         assert!(report["cases"].as_u64() > Some(250), "{report}");
         assert_eq!((&report["failure"], &report["repro"]), (&Value::Null, &Value::Null));
     }
+    let text = ok(folder.path(), "fuzz replication-pad2d-backward --cases 1 --seed 7");
+    assert!(text.contains(", seed 7: 1 case and 0 skipped in "), "{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

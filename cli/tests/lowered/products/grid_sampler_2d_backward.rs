@@ -2,8 +2,10 @@
 
 use ubtile_sim::clock::{Options, simulate};
 use ubtile_sim::product::Soc;
+use ubtile_sim::sanitize::sanitize;
 use ubtile_testkit::Rng;
 use ubtile_testkit::problems::GridSampler;
+use ubtile_tiling::grid_sampler_2d_backward::Interpolation;
 use ubtile_tiling::{Dtype, Problem};
 
 use super::{SOCS, at, dtypes, kinds};
@@ -75,6 +77,20 @@ fn images_that_the_memory_does_not_hold() {
             let kinds = kinds(&mut rng);
             check(&problem, &At::cores(1).bytes(44 * 1024).on(soc), kinds, rng.next_u64());
         }
+    }
+}
+
+/// Pixels in slices, of which points mix some rows: where nobody knows the points, a pixel behind them may be meant.
+#[test]
+fn slices_that_are_not_whole() {
+    for (dtype, c, [hi, wi], [ho, wo], interpolation) in [
+        (Dtype::F32, 32, [96, 96], [64, 64], Interpolation::Bilinear),
+        (Dtype::F16, 16, [100, 32], [15, 17], Interpolation::Bicubic),
+    ] {
+        let output_mask = [false, true];
+        let spec = GridSampler { dtype, n: 1, c, hi, wi, ho, wo, output_mask, interpolation, ..GridSampler::default() };
+        let (_, program) = lower(&problem(spec), &At::cores(1).on("Ascend910A")).unwrap();
+        assert_eq!(sanitize(&program, None).unwrap(), [], "{interpolation:?}");
     }
 }
 

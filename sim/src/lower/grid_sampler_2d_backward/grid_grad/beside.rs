@@ -63,9 +63,14 @@ impl Beside {
     }
 
     pub(super) fn begin(&self, b: &mut Builder) {
-        let pixel = self.pixel_bytes();
-        for end in [0, self.sizes.pixels_bytes(self.channels) - pixel] {
-            fill(b, self.table.at(int(end)), Element::F32, 0.0, int(self.channels));
+        let (pixel, all) = (self.pixel_bytes(), self.sizes.pixels_bytes(self.channels));
+        if self.touched.is_some() {
+            // Behind the end of a slice that is no whole one no point finds a pixel; who knows no points assumes that some do.
+            fill(b, self.table.at(0), Element::F32, 0.0, int(all / 4));
+        } else {
+            for end in [0, all - pixel] {
+                fill(b, self.table.at(int(end)), Element::F32, 0.0, int(self.channels));
+            }
         }
         // Channels and pixels that are not there are moved, not looked at.
         for slot in 0..self.staged.slots() {

@@ -77,6 +77,8 @@ pub enum LowerError {
     },
     /// A size that the program's pieces do not have.
     NoPiece {
+        /// Which.
+        asked: String,
         /// Those that can be asked for.
         names: Vec<&'static str>,
     },
@@ -112,8 +114,10 @@ impl fmt::Display for LowerError {
             Self::Piece { name, got, fits } => {
                 write!(f, "{name} {got} is {} more than the program's pieces can have; {fits} fits", got - fits)
             }
-            Self::NoPiece { names } if names.is_empty() => f.write_str("the program has no pieces of a size to set"),
-            Self::NoPiece { names } => write!(f, "the program's pieces have {}", names.join(", ")),
+            Self::NoPiece { asked, names } if names.is_empty() => {
+                write!(f, "{asked}: the program has no pieces of a size to set")
+            }
+            Self::NoPiece { asked, names } => write!(f, "{asked}: the program's pieces have {}", names.join(", ")),
             Self::Flags { got, want } => {
                 write!(
                     f,
@@ -197,7 +201,7 @@ fn smaller(plan: &TilingPlan, mut room: Room, sizes: &[(&str, usize)], piece: &C
 fn fits(fit: &[Choice], (asked, got): (&str, usize)) -> Result<(), LowerError> {
     let known = fit.iter().filter(|choice| Most::ALL.can_have(choice.name));
     match known.clone().find(|choice| choice.name == asked) {
-        None => Err(LowerError::NoPiece { names: known.map(|choice| choice.name).collect() }),
+        None => Err(LowerError::NoPiece { asked: asked.into(), names: known.map(|choice| choice.name).collect() }),
         Some(&Choice { name, value: fits, .. }) if got > fits => Err(LowerError::Piece { name, got, fits }),
         Some(_) => Ok(()),
     }

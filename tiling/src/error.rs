@@ -318,6 +318,7 @@ impl fmt::Display for PlanError {
                 }
                 if *fits > 0 { write!(f, "; {fits} fits") } else { Ok(()) }
             }
+            Self::NoTile { operator, names: [] } => write!(f, "of tiles of {operator} no size can be set"),
             Self::NoTile { operator, names } => {
                 write!(f, "of tiles of {operator} these sizes can be set: {}", names.first().unwrap_or(&""))?;
                 names.iter().skip(1).try_for_each(|name| write!(f, ", {name}"))

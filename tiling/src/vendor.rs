@@ -213,9 +213,13 @@ impl VendorPlan {
     /// [`PlanError::Tile`] if the unified buffer does not hold them or they are no multiple of what the kernel takes at once,
     /// [`PlanError::NoTile`] for a field that is not free.
     pub fn with_factor(mut self, name: &str, value: usize) -> Result<Self, PlanError> {
-        let none = PlanError::NoTile { operator: self.operator, names: &["ubFactorElement"] };
-        let factor =
-            self.factors.iter_mut().flatten().find(|f| f.name == name && name == "ubFactorElement").ok_or(none)?;
+        let operator = self.operator;
+        let Some(factor) = self.factors.iter_mut().flatten().find(|f| f.name == "ubFactorElement") else {
+            return Err(PlanError::NoTile { operator, names: &[] });
+        };
+        if name != factor.name {
+            return Err(PlanError::NoTile { operator, names: &["ubFactorElement"] });
+        }
         let (name, limit) = (factor.name, factor.limit);
         let step = factor.step.max(1);
         let used = factor.bytes(value);

@@ -18,6 +18,7 @@ fn plans() {
     assert!(!tile(12, Bound::Work, 12, 10, 0).to_string().contains("fits"));
     let none = PlanError::NoTile { operator: Operator::Im2colBackward, names: &["tile_rows", "tile_columns"] };
     says(&none, &[Operator::Im2colBackward.name(), "tile_rows, tile_columns"]);
+    says(&PlanError::NoTile { operator: Operator::Im2colBackward, names: &[] }, &["no size can be set"]);
     says(&PlanError::NotBuilt { feature: "halves" }, &["without", "halves"]);
     says(&PlanError::TooLarge, &["address space"]);
 }

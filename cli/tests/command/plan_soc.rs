@@ -160,6 +160,16 @@ fn overrides_that_are_illegal_say_what_would_fit() {
         64
     );
 
+    // Of a size that tiles do not have, its name is said.
+    let named = |more: &str, part: &str| {
+        let line = fails(Path::new("."), &format!("plan {more} --set ubFactorElement=8"), 3);
+        assert!(line.starts_with(&format!("error: ubFactorElement: {part}")), "{line}");
+    };
+    named(GRID_SAMPLER, "of tiles of grid-sampler-2d-backward these sizes can be set: tile_points");
+    named(&format!("{GRID_SAMPLER} --soc Ascend910B1 --scheme native"), "the program's pieces have tile_points, ");
+    let unpool = "max-unpool2d-backward --shape self=1,2,4,4 --output-size 8,8 --soc Ascend910_95";
+    named(unpool, "of tiles of max-unpool2d-backward no size can be set");
+
     // What the refusals offer is taken.
     let set = plan(&format!("{GRID_SAMPLER} --soc Ascend910B1 --cores 7 --set ubFactorElement=64"));
     assert_eq!((&set["block_dim"], &set["tiling_data"]["ubFactorElement"]), (&json!(7), &json!(64)));

@@ -128,8 +128,12 @@ fn pieces_are_no_larger_than_asked_for() {
                 }
             }
             match native_in(&plan, &soc, &[("tile_planes", 1)]) {
-                Err(LowerError::NoPiece { names }) => {
-                    assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("tile_")))
+                Err(LowerError::NoPiece { asked, names }) => {
+                    assert!(
+                        asked == "tile_planes"
+                            && !names.is_empty()
+                            && names.iter().all(|name| name.starts_with("tile_"))
+                    )
                 }
                 other => panic!("{problem:?}: {other:?}"),
             }

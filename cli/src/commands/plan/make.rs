@@ -139,7 +139,15 @@ pub(crate) fn native(
         Place::Target { .. } => (args.workspace_limit, settings.tile.as_slice()),
     };
     let plan = ubtile_tiling::plan(problem, place.spec(), &settings.options(limit)).map_err(unusable)?;
-    tile.iter().try_fold(plan, |plan, (name, value)| plan.with_tile(name, *value)).map_err(unusable)
+    let set = |plan: TilingPlan, (name, value): &(&str, usize)| {
+        plan.with_tile(name, *value).map_err(|error| no_tile(name, error).unwrap_or_else(|| unusable(error)))
+    };
+    tile.iter().try_fold(plan, set)
+}
+
+/// Says of a size that tiles do not have which one it is: the planner knows it by no name.
+fn no_tile(name: &str, error: PlanError) -> Option<Error> {
+    matches!(error, PlanError::NoTile { .. }).then(|| Error::Unusable(format!("{name}: {error}")))
 }
 
 /// The vendor's mode may be set where there is no vendor's tiling if the vendor's call depends on it.
@@ -209,8 +217,11 @@ pub(crate) fn set(plan: VendorPlan, args: &PlaceArgs, settings: &Settings<'_>) -
         );
         return Err(Error::Unusable(line));
     }
-    let fits = |plan: VendorPlan, (name, value): &(&str, usize)| plan.with_factor(name, *value);
-    settings.tile.iter().try_fold(plan, fits).map_err(|e| Error::Unusable(e.to_string()))
+    let fits = |plan: VendorPlan, (name, value): &(&str, usize)| {
+        let unusable = |error: PlanError| no_tile(name, error).unwrap_or_else(|| Error::Unusable(error.to_string()));
+        plan.with_factor(name, *value).map_err(unusable)
+    };
+    settings.tile.iter().try_fold(plan, fits)
 }
 
 /// The vendor's tiling if it was asked for, or if there is one of an AI Core kernel and nothing else was asked for.

@@ -216,7 +216,10 @@ fn make(
         return Ok(Err(NotMade::Cpu));
     }
     let settings = Settings::new(args)?;
-    let unusable = |e: LowerError| Error::Unusable(format!("{} on {}: {e}", problem.operator(), on.soc.name()));
+    let unusable = |error: LowerError| {
+        let more = if let LowerError::LocalBytes { want, .. } = error { on.in_ub_bytes(want) } else { String::new() };
+        Error::Unusable(format!("{} on {}: {error}{more}", problem.operator(), on.soc.name()))
+    };
     if let Some(plan) = vendor(problem, on, args.scheme, vendor_route == Some(Route::AiCore))? {
         let lowered = lower::vendor(problem, &plan, &on.soc);
         if args.scheme.is_some() || !matches!(lowered, Err(LowerError::NotLowered(_))) {

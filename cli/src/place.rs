@@ -37,7 +37,7 @@ pub(crate) struct OnSoc {
     /// As the native scheme sees it.
     pub(crate) spec: TargetSpec,
     /// Bytes that the framework keeps of the unified buffer, where the buffer was set.
-    pub(crate) kept_of_set: Option<usize>,
+    kept_of_set: Option<usize>,
     /// As the vendor's tilings and aclnn see it.
     pub(crate) device: Result<Device, Unknown>,
 }
@@ -148,6 +148,13 @@ impl OnSoc {
             device.deterministic = settings.deterministic.unwrap_or(false);
         }
         Ok(Self { soc, rated_mhz, product, edition: args.edition, spec, kept_of_set, device })
+    }
+
+    /// The end of an error's line: how many `ub_bytes` leave so much local memory, where these were set.
+    pub(crate) fn in_ub_bytes(&self, want: usize) -> String {
+        self.kept_of_set.map_or_else(String::new, |kept| {
+            format!("; of ub_bytes the framework keeps {kept}: {} fits", want.saturating_add(kept))
+        })
     }
 }
 

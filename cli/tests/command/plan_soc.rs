@@ -213,6 +213,11 @@ fn overrides_that_are_illegal_say_what_would_fit() {
     assert!(line.contains("takes 64 bytes: 64 more; of ub_bytes the framework keeps 8192: 8256 fits"), "{line}");
     assert_eq!(plan(&format!("{fold} --set ub_bytes=8256"))["target"]["local_bytes"], 64);
     fails(Path::new("."), &format!("plan {fold} --set ub_bytes=8255"), 3);
+    // Nor a program's.
+    let line = fails(Path::new("."), &format!("sim {fold} --set ub_bytes=8256"), 3);
+    let line = line.trim_end().strip_suffix(" fits").unwrap();
+    let (_, fits) = line.rsplit_once(" more; of ub_bytes the framework keeps 8192: ").unwrap();
+    ok(Path::new("."), &format!("sim {fold} --set ub_bytes={fits}"));
 }
 
 /// Where the vendor's numbers do not hold a problem there is none of its tilings: another takes its place and says why.

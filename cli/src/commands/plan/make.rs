@@ -118,18 +118,12 @@ pub(crate) fn native(
     args: &PlaceArgs,
     settings: &Settings<'_>,
 ) -> Result<TilingPlan, Error> {
-    let kept = if let Place::Soc(on) = place {
+    if let Place::Soc(on) = place {
         has_mode(problem, on, settings)?;
-        on.kept_of_set
-    } else {
-        None
-    };
+    }
     let unusable = |error: PlanError| {
-        let more = match (error, kept) {
-            (PlanError::LocalBytes { want, .. }, Some(kept)) => {
-                let fits = want.saturating_add(kept);
-                format!("; of ub_bytes the framework keeps {kept}: {fits} fits")
-            }
+        let more = match (error, place) {
+            (PlanError::LocalBytes { want, .. }, Place::Soc(on)) => on.in_ub_bytes(want),
             _ => String::new(),
         };
         Error::Unusable(format!("{error}{more}"))

@@ -79,7 +79,15 @@ const COSTS: [&str; 7] = ["clock", "memory", "dma", "scalar", "launch", "atomics
 const NOMINAL: [&str; 3] = ["rates", "vector_core_rates", "buffers"];
 
 /// Numbers of other tables that nothing at all rests on.
-const READ_ALONE: [&str; 4] = ["cores.mix", "cores.ai_cpu", "sync.cross_core_flag_ids", "workspace.kernel_bytes"];
+const READ_ALONE: [&str; 7] = [
+    "cores.mix",
+    "cores.ai_cpu",
+    "sync.event_ids_reserved",
+    "sync.cross_core_flag_ids",
+    "sync.cross_core_flag_limit",
+    "workspace.library_bytes",
+    "workspace.kernel_bytes",
+];
 
 /// The numbers of a product that a name stands for, if it does; a constant of a program comes before them.
 fn keys<'a>(name: &'a str, text: &str) -> Vec<&'a str> {

@@ -92,7 +92,14 @@ fn numbers_can_be_set_and_varied() {
     let idle = "sim --program add_serial.tile --set memory.l2_hit_extra_cycles=9 --set dma.issue_cycles=30";
     let idle = String::from_utf8(output(folder, idle).stderr).unwrap();
     assert_eq!(idle, "warning: memory.l2_hit_extra_cycles: nothing here depends on it\n");
-    for key in ["buffers.l1_bytes", "cores.ai_cpu", "workspace.kernel_bytes"] {
+    for key in [
+        "buffers.l1_bytes",
+        "cores.ai_cpu",
+        "sync.event_ids_reserved",
+        "sync.cross_core_flag_limit",
+        "workspace.library_bytes",
+        "workspace.kernel_bytes",
+    ] {
         let idle = output(folder, &format!("sim --program add_serial.tile --set {key}=5")).stderr;
         assert_eq!(String::from_utf8(idle).unwrap(), format!("warning: {key}: nothing here depends on it\n"));
     }

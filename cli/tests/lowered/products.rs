@@ -1,6 +1,7 @@
 //! All four operators on products that lack what Atlas A2 has.
 
 mod grid_sampler_2d_backward;
+mod im2col_backward;
 mod replication_pad2d_backward;
 
 use ubtile_sim::clock::{Options, simulate};

@@ -329,6 +329,13 @@ impl Builder {
         self.emit(Instruction::Transpose(transpose));
     }
 
+    /// A transposition, like [`vector_apart`](Self::vector_apart).
+    pub(super) fn transpose_apart(&mut self, transpose: Transpose) {
+        self.order(&[(transpose.from.at.buffer, false)]);
+        self.pending.buffers.push((transpose.to.at.buffer, true));
+        self.emit(Instruction::Transpose(transpose));
+    }
+
     /// A copy of blocks within the UB, like [`vector`](Self::vector).
     pub(super) fn copy(&mut self, copy: Move) {
         self.order(&[(copy.to.buffer, true), (copy.from.buffer, false)]);

@@ -6,6 +6,7 @@
 //! puts them in order at the end, or transpositions where there is none. So it does with rows of less than a block, which are stored as
 //! one piece: each by itself would take as long as a whole one.
 
+mod abreast;
 mod layout;
 mod order;
 
@@ -25,6 +26,7 @@ use crate::program::{
     BinaryOp, BufferId, Burst, Expr, IntOp, Local, Mask, Pipe, Relation, Source, TensorId, Vector, VectorOp,
 };
 
+use abreast::Abreast;
 use layout::Layout;
 use order::Order;
 
@@ -60,6 +62,9 @@ pub(super) fn native(plan: &Plan, room: Room) -> Result<(Source, Vec<Choice>), L
     let [stride, dilation] = [problem.stride, problem.dilation].map(|sizes| sizes.map(NonZeroUsize::get));
     if [stride, dilation, problem.padding].as_flattened().iter().any(|&size| size > MOST_SIZE) {
         return Err(LowerError::NotLowered("strides, dilations and paddings above 2147483647"));
+    }
+    if let Some(abreast) = Abreast::of(plan, room) {
+        return abreast.program(plan, room);
     }
     let all = problem.w.div_ceil(stride[1]);
     let mut layout = Layout {

@@ -15,8 +15,19 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// A buffer for these pipes, with no more slots than flags allow; they begin free.
+    /// A buffer for these pipes, with no more slots than flags allow beside those of others; they begin free.
     pub(super) fn new(
+        b: &mut Builder,
+        (name, bytes, slots): (&str, usize, u32),
+        field: Option<&str>,
+        pipes: &[Pipe],
+    ) -> Self {
+        let slots = b.room().slots(slots);
+        Self::alone(b, (name, bytes, slots), field, pipes)
+    }
+
+    /// The only buffer for these pipes, which has all their flags.
+    pub(super) fn alone(
         b: &mut Builder,
         (name, bytes, slots): (&str, usize, u32),
         field: Option<&str>,
@@ -24,7 +35,7 @@ impl Ring {
     ) -> Self {
         let next = |i: usize| pipes[(i + 1) % pipes.len()];
         let free = pipes.iter().enumerate().map(|(i, pipe)| u32::from(b.free_flags(*pipe, next(i)))).min();
-        let slots = b.room().slots(slots).min(free.unwrap_or(1)).max(1);
+        let slots = slots.min(free.unwrap_or(1)).max(1);
         let buffer = b.buffer(name, bytes, slots, field);
         let slot = (slots > 1).then(|| b.register(&format!("{name}_slot"), Content::Int));
         let stages = pipes.iter().enumerate().map(|(i, pipe)| {

@@ -22,9 +22,10 @@ pub(super) struct Room {
     flags: u8,
     /// What stands in for what a product lacks, where copies take whole blocks alone.
     pub(super) scratch: Option<Scratch>,
-    /// Whether an instruction gathers elements of 32 bits, and whether one transposes halves of them.
+    /// Whether an instruction gathers elements of 32 bits, whether one transposes halves of them, and whether one transposes them.
     pub(super) gathers: bool,
     pub(super) transposes: bool,
+    pub(super) transposes_words: bool,
     /// How large pieces may be.
     pub(super) most: Most,
 }
@@ -43,8 +44,8 @@ impl Room {
         };
         let flags = u8::try_from(flags.min(FLAGS)).unwrap_or(u8::MAX);
         let gathers = !lacks_vector(soc, VectorOp::Gather(Element::F32));
-        let transposes = !lacks_transpose(soc, Element::U16);
-        Ok(Self { local_bytes, flags, scratch, gathers, transposes, most: Most::ALL })
+        let [transposes, transposes_words] = [Element::U16, Element::F32].map(|element| !lacks_transpose(soc, element));
+        Ok(Self { local_bytes, flags, scratch, gathers, transposes, transposes_words, most: Most::ALL })
     }
 
     /// Whether elements of a pixel are put side by side instead of gathered.

@@ -209,13 +209,13 @@ pub(crate) struct RunArgs {
     #[arg(long = "out", value_name = "FILE", required_unless_present = "time")]
     pub(crate) output: Option<PathBuf>,
     /// Threads [default: as many as this machine offers]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Instruction set, of those that this machine has
     #[arg(long, default_value = "auto", value_parser = levels())]
     pub(crate) level: Level,
     /// Time N calls of the kernel alone after a tenth of a second of untimed ones
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) time: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) contract: ContractArgs,
@@ -281,10 +281,10 @@ pub(crate) struct PlanningArgs {
     #[arg(long, value_name = "NAME", default_value = HOST, value_parser = PossibleValuesParser::new(place::targets()))]
     pub(crate) target: String,
     /// Cores that the tiling may use [default: the target's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) cores: Option<NonZeroUsize>,
     /// The most workspace that the tiling may ask for
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub(crate) workspace_limit: Option<usize>,
     /// Change a number of the target: local_bytes, the memory that a tile fits
     #[arg(long, value_name = "NAME=VALUE")]

@@ -48,10 +48,10 @@ pub(crate) struct FuzzArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<humantime::Duration>,
     /// How many cases to try, whatever the machine's speed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) cases: Option<NonZeroU64>,
     /// What the cases are drawn from: the same seed, the same cases
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Where the file of a failure goes
     #[arg(long, value_name = "DIR", default_value = ".")]

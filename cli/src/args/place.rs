@@ -68,10 +68,10 @@ pub(crate) struct PlaceArgs {
     #[arg(long, default_value = "any", value_parser = of_names(Edition::ALL.map(Edition::name), Edition::from_name))]
     pub(crate) edition: Edition,
     /// Cores that the tiling may use [default: the machine's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) cores: Option<NonZeroUsize>,
     /// The most workspace that the tiling may ask for
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub(crate) workspace_limit: Option<usize>,
     /// Change a number: local_bytes (memory that a tile fits), a size of the tile as `plan` names it (tile_rows, ...,
     /// ubFactorElement), of a SoC also ub_bytes, and deterministic=1; where a program is timed also clock (MHz), bandwidth (of main

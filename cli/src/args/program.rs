@@ -49,7 +49,7 @@ pub(crate) struct SimOperatorArgs {
     #[arg(long = "out", value_name = "FILE", requires = "input", conflicts_with_all = ["folder", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output", allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// A run for each value of cores or of a number that --set changes: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with_all = ["output", "trace_cores", "trace_window", "trace_format"])]
@@ -70,7 +70,7 @@ pub(crate) struct SimArgs {
     #[arg(long = "out", value_name = "FILE", conflicts_with_all = ["folder", "trace_cores", "trace_window", "trace_format"])]
     pub(crate) output: Option<PathBuf>,
     /// Decides how latencies vary, and what reads find that `assume` something
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "output", allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// A run for each value of such a number: all of a..b, both included, or every STEP-th of a..b:STEP
     #[arg(long, value_name = "NAME=a..b[:STEP]", conflicts_with_all = ["output", "trace_cores", "trace_window", "trace_format"])]
@@ -120,7 +120,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "B")]
     pub(crate) after: PathBuf,
     /// How much longer than A, in percent, B may take
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, allow_negative_numbers = true)]
     pub(crate) threshold: f64,
     /// Also write report.json, report.txt and their page, report.html, to that folder
     #[arg(long = "output", value_name = "DIR")]

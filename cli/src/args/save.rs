@@ -21,7 +21,7 @@ pub(crate) struct SaveArgs {
     #[arg(long, value_name = "LIST", requires = "folder")]
     trace_cores: Option<List<u32>>,
     /// Microseconds of the trace, from the launch's arrival at the cores, such as 10..12.5 [default: all]
-    #[arg(long, value_name = "a..b", requires = "folder")]
+    #[arg(long, value_name = "a..b", requires = "folder", allow_hyphen_values = true)]
     trace_window: Option<TraceWindow>,
     /// What the trace is written as [default: json, perfetto above a million events]
     #[arg(long, value_enum, requires = "folder")]

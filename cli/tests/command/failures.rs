@@ -390,6 +390,11 @@ fn usage_errors_name_the_option_and_what_is_allowed() {
     says(&format!("{PAD} in.npz --level avx1024"), &["--level", "auto, scalar, baseline"]);
     says(&format!("{PAD} in.npz --threads 0"), &["--threads"]);
     says(&format!("{PAD} in.npz --time 0"), &["--time"]);
+    says(&format!("{PAD} in.npz --time -1"), &["'-1' for '--time <N>'"]);
+    says(&format!("{PAD} in.npz --workspace-limit -1"), &["'-1' for '--workspace-limit <BYTES>'"]);
+    says("fuzz max-unpool2d-backward --cases 1 --seed -1", &["'-1' for '--seed <N>'"]);
+    says("compare a.json b.json --threshold -5", &["--threshold -5: expected a percentage from 0"]);
+    says("sim max-unpool2d-backward --output a --trace-window -5..-1", &["'-5..-1' for '--trace-window <a..b>'"]);
     says(&format!("{PAD} in.npz --edition 7.0"), &["--edition", "8.0, 8.3, master, any"]);
     says(&format!("{PAD} in.npz --product atlas"), &["--product", "atlas-a2"]);
     says(&format!("{PAD} in.npz --target z80"), &["--target", "host, cortex-m3"]);

@@ -6,86 +6,66 @@ use ubtile_testkit::Rng;
 use ubtile_testkit::problems::Im2col;
 use ubtile_tiling::{Dtype, Problem};
 
-use super::{dtypes, kinds};
+use super::{at, dtypes, kinds};
 use crate::both::{At, check, lower};
 
 const SOCS: [&str; 2] = ["Ascend310P3", "Ascend910A"];
+
+/// Planes, their sizes, and of windows the kernel, stride, padding and dilation.
+type Windows = (usize, [usize; 2], [usize; 2], [usize; 2], [usize; 2], [usize; 2]);
+
+/// Checks them on each product in each type that it computes.
+fn check_each(seed: u64, cases: &[Windows]) {
+    let mut rng = Rng::new(seed);
+    for soc in SOCS {
+        for &dtype in dtypes(soc) {
+            for &(c, [h, w], kernel, stride, padding, dilation) in cases {
+                let windows = Im2col { kernel, stride, padding, dilation, ..Im2col::default() };
+                let spec = Im2col { dtype, out_dtype: dtype, n: 1, c, h, w, ..windows };
+                let kinds = kinds(&mut rng);
+                check(&Problem::Im2colBackward(spec.problem()), &at(soc, &mut rng), kinds, rng.next_u64());
+            }
+        }
+    }
+}
 
 /// Planes, windows and paddings of every kind: fewer planes than sixteen and more, whole ones for a core or not, taps in one chunk and in
 /// several, windows of every stride and dilation, and padding that no window lies in.
 #[test]
 fn sixteen_planes_at_once() {
-    let mut rng = Rng::new(81);
-    for soc in SOCS {
-        for dtype in dtypes(soc) {
-            for (c, [h, w], kernel, stride, padding, dilation) in [
-                (16, [15, 15], [3, 3], [1, 1], [1, 1], [1, 1]),
-                (35, [7, 9], [3, 3], [1, 1], [1, 1], [1, 1]),
-                (19, [8, 16], [2, 2], [2, 2], [0, 0], [1, 1]),
-                (5, [31, 31], [3, 3], [1, 1], [1, 1], [1, 1]),
-                (1, [13, 17], [5, 3], [2, 1], [2, 2], [1, 1]),
-                (17, [5, 7], [7, 7], [3, 3], [3, 3], [1, 1]),
-                (33, [4, 5], [3, 2], [1, 4], [0, 1], [1, 3]),
-                (2, [3, 300], [1, 3], [1, 2], [0, 1], [1, 5]),
-                (3, [200, 3], [3, 1], [2, 1], [3, 0], [2, 1]),
-                (16, [1, 16], [1, 2], [1, 1], [0, 0], [1, 1]),
-            ] {
-                let spec = Im2col {
-                    dtype: *dtype,
-                    out_dtype: *dtype,
-                    n: 1,
-                    c,
-                    h,
-                    w,
-                    kernel,
-                    stride,
-                    padding,
-                    dilation,
-                    ..Im2col::default()
-                };
-                let kinds = kinds(&mut rng);
-                let at = At::cores(rng.pick(&[1, 2, 8])).on(soc);
-                check(&Problem::Im2colBackward(spec.problem()), &at, kinds, rng.next_u64());
-            }
-        }
-    }
+    check_each(
+        81,
+        &[
+            (16, [15, 15], [3, 3], [1, 1], [1, 1], [1, 1]),
+            (35, [7, 9], [3, 3], [1, 1], [1, 1], [1, 1]),
+            (19, [8, 16], [2, 2], [2, 2], [0, 0], [1, 1]),
+            (5, [31, 31], [3, 3], [1, 1], [1, 1], [1, 1]),
+            (1, [13, 17], [5, 3], [2, 1], [2, 2], [1, 1]),
+            (17, [5, 7], [7, 7], [3, 3], [3, 3], [1, 1]),
+            (33, [4, 5], [3, 2], [1, 4], [0, 1], [1, 3]),
+            (2, [3, 300], [1, 3], [1, 2], [0, 1], [1, 5]),
+            (3, [200, 3], [3, 1], [2, 1], [3, 0], [2, 1]),
+            (16, [1, 16], [1, 2], [1, 1], [0, 0], [1, 1]),
+        ],
+    );
 }
 
 /// Planes too large or too few for one to be a lane: strips that begin in front of windows and end behind them, in one piece of the plane
 /// and in several, and whose last one is not whole.
 #[test]
 fn sixteen_strips_of_a_plane() {
-    let mut rng = Rng::new(83);
-    for soc in SOCS {
-        for dtype in dtypes(soc) {
-            for (c, [h, w], kernel, stride, padding, dilation) in [
-                (2, [57, 57], [3, 3], [1, 1], [1, 1], [1, 1]),
-                (1, [127, 63], [3, 3], [2, 2], [1, 1], [1, 1]),
-                (3, [64, 33], [5, 5], [2, 1], [0, 2], [1, 1]),
-                (2, [90, 21], [3, 2], [3, 2], [4, 1], [2, 1]),
-                (1, [200, 40], [7, 1], [1, 1], [0, 0], [1, 1]),
-                (1, [40, 255], [2, 2], [2, 2], [0, 0], [1, 1]),
-                (2, [48, 64], [3, 3], [1, 1], [1, 1], [1, 1]),
-            ] {
-                let spec = Im2col {
-                    dtype: *dtype,
-                    out_dtype: *dtype,
-                    n: 1,
-                    c,
-                    h,
-                    w,
-                    kernel,
-                    stride,
-                    padding,
-                    dilation,
-                    ..Im2col::default()
-                };
-                let kinds = kinds(&mut rng);
-                let at = At::cores(rng.pick(&[1, 2, 8])).on(soc);
-                check(&Problem::Im2colBackward(spec.problem()), &at, kinds, rng.next_u64());
-            }
-        }
-    }
+    check_each(
+        83,
+        &[
+            (2, [57, 57], [3, 3], [1, 1], [1, 1], [1, 1]),
+            (1, [127, 63], [3, 3], [2, 2], [1, 1], [1, 1]),
+            (3, [64, 33], [5, 5], [2, 1], [0, 2], [1, 1]),
+            (2, [90, 21], [3, 2], [3, 2], [4, 1], [2, 1]),
+            (1, [200, 40], [7, 1], [1, 1], [0, 0], [1, 1]),
+            (1, [40, 255], [2, 2], [2, 2], [0, 0], [1, 1]),
+            (2, [48, 64], [3, 3], [1, 1], [1, 1], [1, 1]),
+        ],
+    );
 }
 
 /// Whatever there is, of both types on both sides.

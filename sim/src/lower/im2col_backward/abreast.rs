@@ -103,9 +103,8 @@ impl Lowering {
     /// A share, from one piece to the next one: that ends with a block, unless the share or the plane of strips does before, and what is
     /// behind is the next one's first lane.
     fn shares(&self, b: &mut Builder, plan: &Plan) {
-        let (of, size) = (self.of, self.of.output.size);
-        let shares = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-        let shares: Vec<_> = shares.map(|range| [range.start * size, range.end * size]).collect();
+        let of = self.of;
+        let shares = of.shares(plan);
         let count = b.per_core("boxes", shares.iter().map(|share| int(of.boxes(*share))).collect());
         let [first, last] = [("first_byte", 0), ("last_byte", 1)]
             .map(|(name, end)| b.per_core(name, shares.iter().map(|share| int(share[end])).collect()));

@@ -94,9 +94,7 @@ impl Abreast {
         let lanes = std::iter::once(plane).chain(strips);
         let lanes = lanes.flat_map(|of| [of, Self { gaps: false, ..of }]);
         let lanes = lanes.flat_map(|of| [of, Self { slots: 1, ..of }]).filter_map(|of| of.in_chunks(fits));
-        let size = plane.output.size;
-        let shares = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
-        let shares: Vec<_> = shares.map(|range| [range.start * size, range.end * size]).collect();
+        let shares = plane.shares(plan);
         let most = |of: &dyn Fn([usize; 2]) -> usize| shares.iter().map(|share| of(*share)).max().unwrap_or(0);
         // All that is there is cleared first.
         let cycles = |of: &Self| of.bytes() / (4 * LANES) + most(&|share| of.boxes(share)) * of.cycles();
@@ -181,6 +179,12 @@ impl Abreast {
         let taps = self.kernel[0] * self.kernel[1];
         let waits = if self.slots == 1 { self.chunks() } else { 1 };
         all(FETCH * waits, lanes(self.cells())) + self.chunks() * chunk + taps * add + out
+    }
+
+    /// The bytes of the output that each core makes: the first and one past the last.
+    pub(super) fn shares(&self, plan: &Plan) -> Vec<[usize; 2]> {
+        let shares = (0..plan.block_dim()).map(|share| plan.share_range(0, share));
+        shares.map(|range| [range.start, range.end].map(|at| at * self.output.size)).collect()
     }
 
     /// Pieces of a share from a byte of the output to another one, as the program goes from one to the next.
